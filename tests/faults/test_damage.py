@@ -4,12 +4,14 @@ import asyncio
 import json
 import sqlite3
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from footnote.edge.v1 import documents_pb2 as pb
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote_store.store import VectorStore
+from pypdf import PdfWriter
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 
@@ -56,6 +58,42 @@ def test_lost_chunks_are_written_again(tmp_path: Path) -> None:
             await store.close()
 
         asyncio.run(lose_and_wait())
+
+
+def test_the_searched_revision_is_indexed_again_after_its_replacement_failed(tmp_path: Path) -> None:
+    """As when it was purged before a replacement that was searched, but not recorded, had been withdrawn."""
+
+    async def replace_badly() -> str:
+        async with edge_client(running.address()) as edge:
+            document = await edge.put(b"The lighthouse keeper is Ada.", "facts.txt")
+            head = pb.ReplaceMetadata(document_id=document.id, filename="facts.pdf")
+            parts = [pb.ReplaceDocumentRequest(metadata=head), pb.ReplaceDocumentRequest(data=blank.getvalue())]
+            await edge.stub.ReplaceDocument(iter(parts))
+            failed = await edge.settle(document.id)
+            assert (failed.state, failed.indexed_revision, failed.revision) == (DOCUMENT_STATE_ERROR, 1, 2)
+            return str(document.id)
+
+    async def restored(document_id: str) -> None:
+        async with edge_client(running.address()) as edge, asyncio.timeout(PATIENCE):
+            await mended(edge, document_id, [(1, 0)])
+            assert "Ada" in (await edge.answer("Who is the lighthouse keeper?")).answer.text
+            document = (await edge.stub.GetDocument(pb.GetDocumentRequest(document_id=document_id))).document
+            assert (document.state, document.revision, document.filename) == (DOCUMENT_STATE_ERROR, 2, "facts.txt")
+
+    writer, blank = PdfWriter(), BytesIO()
+    writer.add_blank_page(200, 200)  # accepted, but has no text
+    writer.write(blank)
+    running = Deployment(tmp_path, env=OFTEN)
+    running.start()
+    try:
+        document_id = asyncio.run(replace_badly())
+        running.stop()
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            ledger.execute("DELETE FROM indexing_revisions WHERE document_id = ?", (document_id,))
+        running.start()
+        asyncio.run(restored(document_id))
+    finally:
+        running.stop()
 
 
 DATABASES = {

@@ -25,6 +25,7 @@ class Both:
     searched: dict[str, int]
     removed: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
+    restored: list[str] = field(default_factory=list)
     collections: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
 
@@ -80,6 +81,10 @@ class Both:
     async def process(self, document: Document) -> None:
         pass
 
+    async def run(self, scope: Any, document_id: str) -> bool:
+        self.restored.append(document_id)
+        return bool(self.documents[document_id].indexed_revision)
+
 
 @pytest.mark.parametrize(
     ("state", "recorded", "searched", "removed", "renewed"),
@@ -90,7 +95,8 @@ class Both:
         (DOCUMENT_STATE_ERROR, 0, 0, False, False),
         (DOCUMENT_STATE_ERROR, 0, 4, True, False),
         (DOCUMENT_STATE_ERROR, 2, 2, False, False),
-        (DOCUMENT_STATE_ERROR, 2, 4, True, True),
+        (DOCUMENT_STATE_ERROR, 2, 0, True, False),
+        (DOCUMENT_STATE_ERROR, 2, 4, True, False),
         (DOCUMENT_STATE_PROCESSING, 0, 4, False, False),
     ],
 )
@@ -100,15 +106,16 @@ async def test_what_is_searched_is_what_is_recorded(
     document = Document(id="d", state=state, revision=5, indexed_revision=recorded)
     both = Both({"d": document}, {"d": searched} if searched else {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
+    assert both.restored == ["d"] * (state == DOCUMENT_STATE_ERROR and removed)
 
 
 async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended() -> None:
     running = {name: Document(id=name, state=DOCUMENT_STATE_PROCESSING, revision=1) for name in ("a", "b")}
     both = Both(dict(running), {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings())))
     await check.run()
     for name, renewed in (("a", []), ("b", ["a", "b"])):
         running[name].state, running[name].indexed_revision = DOCUMENT_STATE_INDEXED, 1
@@ -122,7 +129,7 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
 async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_again() -> None:
     both = Both({}, {}, collections=["back", "other"])
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings())))
     await check.run()
     assert both.collections == ["other"]
     both.collections.append("back")
@@ -133,7 +140,7 @@ async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_agai
 async def test_a_collection_that_has_the_id_of_a_deleted_one_as_its_name_is_not_deleted() -> None:
     both = Both({}, {}, collections=["new"], named={"gone": "new"})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
     assert both.collections == ["new"]
 
 
@@ -150,7 +157,7 @@ async def test_documents_of_a_lost_collection_are_processed_again_so_that_they_s
         {},
     )
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
     assert both.renewed == ["lost"]
 
 
@@ -158,7 +165,7 @@ async def test_a_check_of_what_has_ended_that_fails_is_made_again(monkeypatch: p
     running = Document(id="a", state=DOCUMENT_STATE_PROCESSING, revision=1)
     both = Both({"a": running}, {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings())))
     await check.run()
     running.state, running.indexed_revision = DOCUMENT_STATE_INDEXED, 1
     with monkeypatch.context() as away:

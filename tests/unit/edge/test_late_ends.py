@@ -42,7 +42,7 @@ class Both:
 async def test_its_chunks_have_the_labels_that_the_document_has_now() -> None:
     both = Both()
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both)
-    processor = Processor(*cast(Any, (stages, both, None, None, None, None, Settings())))
+    processor = Processor(*cast(Any, (stages, both, None, None, None, None, None, Settings())))
     begun = Document(id="d", revision=1, state=DOCUMENT_STATE_PROCESSING, tags=["old"])
     move = ingestion.UpdateDocumentStateRequest(document_id="d", revision=1, state=DOCUMENT_STATE_INDEXED)
     assert await processor.finish(Scope(), begun, move) == "SUPERSEDED"

@@ -18,6 +18,15 @@ def newest(document: Document) -> Document:
     return made
 
 
+def searched(document: Document) -> Document:
+    """Return the document as of its searched revision, without a replacement."""
+    made = Document()
+    made.CopyFrom(document)
+    made.ClearField("replacement")
+    made.revision = document.indexed_revision or document.revision
+    return made
+
+
 def take_replacement(document: Document) -> None:
     """Overwrite the document's file fields with those of its newest revision."""
     for name in FIELDS:

@@ -200,9 +200,8 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
-    reconciler = Reconciler(
-        stages, jobs, ConsistencyCheck(stages, jobs, work.chores, base.operations, settings), settings
-    )
+    consistency = ConsistencyCheck(stages, jobs, work.chores, base.operations, work.restoring, settings)
+    reconciler = Reconciler(stages, jobs, consistency, settings)
     repair = ChunkRepair(stages, jobs, work.chores, settings)
     leftovers = InterruptedWork(stages, library.document_deletion, settings)
     backlog = BacklogMetrics(stages, jobs, settings)

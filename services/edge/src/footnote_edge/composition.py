@@ -60,6 +60,7 @@ from footnote_edge.gateway.limits import RateLimits
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
+from footnote_edge.jobs.block_pipe import BlockPipe
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.group_processing import GroupProcessor
@@ -72,6 +73,7 @@ from footnote_edge.jobs.postponing import Postponements
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.reindexing import Reindexing
+from footnote_edge.jobs.restoring import Restoring
 from footnote_edge.jobs.workflows import Work
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -211,6 +213,7 @@ class Working:
     deletion: CollectionDeletion
     interruptions: Interruptions
     leases: Leases
+    restoring: Restoring
 
 
 def build_work(base: Base, gateway: Gateway, history: History) -> Working:
@@ -219,7 +222,10 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     meter, shares = gateway.quotas.meter, gateway.shares
     records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
     chores = Chores(stages, history.conversations, meter, bus, settings)
-    processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
+    restoring = Restoring(
+        stages, BlockPipe(stages, ProgressBus(), meter, shares, settings.job_timeout_seconds), settings
+    )
+    processor = Processor(stages, bus, interruptions, meter, shares, putting_off, restoring, settings)
     deletion = CollectionDeletion(stages, history.forgetting, records, operations, settings)
     reindexing = Reindexing(stages, chores, operations, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
@@ -228,7 +234,7 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
     ledger = JobLedger(settings.dbos_url(base.folder), base.folder, base.installation)
     jobs = Jobs(settings, ledger, work, records, leases, groups)
-    return Working(jobs, chores, deletion, interruptions, leases)
+    return Working(jobs, chores, deletion, interruptions, leases, restoring)
 
 
 @dataclass(frozen=True, slots=True)

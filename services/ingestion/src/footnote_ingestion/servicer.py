@@ -177,7 +177,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     ) -> AsyncIterator[pb.ParseDocumentResponse]:
         """Return a document's blocks, then its metadata."""
         document_id = checked_id("document_id", request.document_id)
-        found = self._extraction.parse(request.scope, document_id, request.ocr_pictures)
+        found = self._extraction.parse(request.scope, document_id, request.ocr_pictures, request.searched_file)
         async with aclosing(found) as batches:
             async for batch in batches:
                 if isinstance(batch, ParsedMetadata):

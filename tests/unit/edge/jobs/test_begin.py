@@ -57,7 +57,7 @@ def processor(stage: Ingestion) -> Processor:
     stages: Any = SimpleNamespace(ingestion=stage, indexing=None)
     shares: Any = SimpleNamespace(job_turn=at_once)
     unused: Any = None
-    return Processor(stages, ProgressBus(), unused, unused, shares, Postponements(), Settings())
+    return Processor(stages, ProgressBus(), unused, unused, shares, Postponements(), unused, Settings())
 
 
 def copy(document: Document) -> Document:

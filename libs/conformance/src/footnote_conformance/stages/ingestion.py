@@ -104,6 +104,7 @@ async def downloads_are_what_was_uploaded(target: Target) -> None:
     "The revision whose file to return; unset means `indexed_revision`, or the newest if that is 0.",
     "Only the files of these two are kept; any other revision is NOT_FOUND with REVISION_NOT_FOUND.",
     "The file that follows, and the revisions that have it; first message only.",
+    "With `searched_file`, it parses the file that searches see while a replacement is in progress.",
 )
 async def the_searched_file_is_kept(target: Target) -> None:
     """A replacement takes nothing away before it is INDEXED, and then it takes the old file's place."""
@@ -129,6 +130,10 @@ async def the_searched_file_is_kept(target: Target) -> None:
         await has(_TEXT)
         await has(_TEXT, revision=1)
         await has(new, revision=2)
+        for which, text in ((True, _TEXT), (False, new)):
+            messages = await target.call("ParseDocument", document_id=document.id, searched_file=which)
+            found = next(block.text for one in messages for block in one.blocks)
+            expect(found in text, f"with searched_file {which}, it parsed '{found}'")
         await indexed()
         await has(new)
         call = target.call("DownloadDocument", document_id=document.id, revision=1)

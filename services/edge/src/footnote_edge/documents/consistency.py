@@ -30,6 +30,7 @@ from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore
+from footnote_edge.jobs.restoring import Restoring
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -51,7 +52,15 @@ class ConsistencyCheck:
     record that a document is indexed whose chunks were deleted in commits that the other database has lost.
     """
 
-    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, store: OperationStore, settings: Settings) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        jobs: Jobs,
+        chores: Chores,
+        store: OperationStore,
+        restoring: Restoring,
+        settings: Settings,
+    ) -> None:
         self._ingestion = stages.ingestion
         self._ingestion_upkeep = stages.ingestion_upkeep
         self._indexing = stages.indexing
@@ -59,6 +68,7 @@ class ConsistencyCheck:
         self._jobs = jobs
         self._chores = chores
         self._store = store
+        self._restoring = restoring
         self._timeout = settings.call_timeout_seconds
         self._every = settings.compare_seconds
         self._due = 0.0
@@ -123,9 +133,10 @@ class ConsistencyCheck:
                 return frozenset(found)
 
     async def _missing(self) -> int:
-        """Begin a new revision of every document that is searched in another revision than recorded; return how many.
+        """Repair every document that is searched in another revision than recorded; return how many.
 
-        For a document in ERROR, only chunks unknown to its record are removed.
+        A new revision of it is begun. For a document in ERROR, the chunks unknown to its record are removed, and the
+        revision that it records as searched is indexed again.
         """
         mended, token = 0, ""
         while True:
@@ -138,8 +149,7 @@ class ConsistencyCheck:
             searched = {} if found is None else {one.document_id: one.revision for one in found.documents}
             for document in page.documents:
                 revision = searched.get(document.id, 0)
-                unrecorded = revision if document.state == DOCUMENT_STATE_ERROR else 1
-                if revision != document.indexed_revision and unrecorded:
+                if revision != document.indexed_revision:
                     mended += await self._mend(document)
             token = page.next_page_token
             if not token:
@@ -163,8 +173,8 @@ class ConsistencyCheck:
             removed = deletion is None and document.state == DOCUMENT_STATE_INDEXED
         if not removed:
             return False
-        if document.state == DOCUMENT_STATE_ERROR and not document.indexed_revision:
-            return True
+        if document.state == DOCUMENT_STATE_ERROR:
+            return await self._restoring.run(scope, document.id) or not document.indexed_revision
         again = await self._chores.renew(scope, document)
         if again is not None:
             await self._jobs.process(again)

@@ -42,9 +42,11 @@ class BlockPipe:
         self._longest = longest
 
     async def run(
-        self, scope: Scope, document: Document, stored: Callable[[], Awaitable[None]]
+        self, scope: Scope, document: Document, stored: Callable[[], Awaitable[None]], *, searched_file: bool = False
     ) -> tuple[ParsedMetadata, indexing.IndexResult]:
-        """Parse and index a document's newest file; return what both stages found. Raises the first stage's failure.
+        """Parse and index a document's newest or searched file; return what both stages found.
+
+        Raises the first stage's failure.
 
         `stored` is called at each report of chunks in the store: all that indexing needs is there.
         """
@@ -54,7 +56,7 @@ class BlockPipe:
         self._bus.publish(document.id, document.collection_id, progress)
         reading = Reading(progress)
         limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
-        request = ingestion.ParseDocumentRequest(scope=scope, document_id=document.id)
+        request = ingestion.ParseDocumentRequest(scope=scope, document_id=document.id, searched_file=searched_file)
         request.ocr_pictures = await reads_pictures(self._stages, scope, document)
         parse = self._stages.ingestion.ParseDocument(request, timeout=limit)
         broken: list[FootnoteError] = []

@@ -42,6 +42,7 @@ from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cance
 from footnote_edge.jobs.labels import align, same_labels
 from footnote_edge.jobs.postponing import Postponed, Postponements, may_be_of_one, rest_seconds
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.restoring import Restoring
 from footnote_edge.jobs.retrying import is_transient, until_available, waiting_for
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -74,8 +75,10 @@ class Processor:
         meter: Meter,
         shares: Shares,
         putting_off: Postponements,
+        restoring: Restoring,
         settings: Settings,
     ) -> None:
+        self._restoring = restoring
         self._stages = stages
         self._shares = shares
         self._bus = bus
@@ -223,7 +226,8 @@ class Processor:
     async def _withdraw(self, scope: Scope, document: Document) -> None:
         """Remove the chunks of a revision that ingestion did not record as searched: its file is not kept.
 
-        Else searches would find it for good if the newer revision failed or were cancelled.
+        Else searches would find it for good if the newer revision failed or were cancelled. The revision before is
+        searched again.
         """
         with suppress(NotFound):
             now = await until_available(lambda: self._get(scope, document.id), self._ceiling)
@@ -239,6 +243,7 @@ class Processor:
             await until_available(
                 lambda: self._stages.indexing.DeleteDocumentChunks(request, timeout=self._call_timeout), self._ceiling
             )
+        await self._restoring.run(scope, document.id)
 
     async def purge_chunks(self, scope: Scope, document: Document) -> None:
         """Remove all chunks of a deleted document."""

@@ -27,6 +27,7 @@ from footnote_ingestion.documents.killed_reads import MOST_RETRIES, KilledReads
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.spool import in_thread, temporary
 from footnote_ingestion.documents.uploads import file_error
+from footnote_ingestion.model.files import with_searched_file
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
@@ -162,15 +163,18 @@ class Extraction:
         self._killed = KilledReads()
 
     async def parse(
-        self, scope: Scope, document_id: str, ocr_pictures: bool = False
+        self, scope: Scope, document_id: str, ocr_pictures: bool = False, searched_file: bool = False
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
         """Yield blocks in reading order with progress, finally the metadata; raises the error of an unreadable file.
 
-        `ocr_pictures`: OCR reads pictures within it, where it is on.
+        `ocr_pictures`: OCR reads pictures within it, where it is on. `searched_file`: parses the file that searches see
+        during a replacement, instead of the newest one.
 
         Raises Unavailable when the system killed the parser, and FailedPrecondition when it did so too often.
         """
         stored = await self._permissions.document(scope, document_id, Access.READ)
+        if searched_file:
+            stored = with_searched_file(stored)
         async with aclosing(self.parsed(stored, ocr_pictures)) as found:
             async for part in found:
                 yield part
@@ -272,7 +276,7 @@ class Extraction:
                 try:
                     path = await stack.enter_async_context(self._files.as_file(tables_key(stored.searched_key)))
                 except FileNotFoundError:
-                    stored = replace(stored, blob_key=stored.searched_key, parsed_key="", searched_key="")
+                    stored = with_searched_file(stored)
                 else:
                     yield path
                     return

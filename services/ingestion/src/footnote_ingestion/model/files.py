@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentFile
-from footnote_kit.document_files import FIELDS, take_replacement
+from footnote_kit.document_files import FIELDS, searched, take_replacement
 from footnote_kit.errors import NotFound
 
 from footnote_ingestion.model import lifecycle
@@ -69,6 +69,15 @@ def file_of(stored: Stored, revision: int | None) -> tuple[DocumentFile, str]:
 def is_of_searched_file(stored: Stored, revision: int) -> bool:
     """Return whether a revision was made from the file that searches see."""
     return stored.first_revision <= revision <= (stored.last_revision or stored.document.revision)
+
+
+def with_searched_file(stored: Stored) -> Stored:
+    """Return a document as it would be without the replacement that is not searched yet."""
+    if not stored.searched_key:
+        return stored
+    return replace(
+        stored, document=searched(stored.document), blob_key=stored.searched_key, parsed_key="", searched_key=""
+    )
 
 
 def with_new_file(before: Stored, file: DocumentFile, key: str) -> Stored:
