@@ -16,9 +16,8 @@ from footnote_kit import credential
 from footnote_kit.app import App, Runtime
 from footnote_kit.credential import HEADER, MAX_LIFETIME, ServiceCredential
 from footnote_kit.errors import Aborted
-from footnote_kit.final_status import FinalStatus
-from footnote_kit.status import from_rpc_error
-from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.status import FinalStatus, from_rpc_error
+from footnote_kit.telemetry import TelemetryServicer
 from footnote_kit.testing import CREDENTIAL, Served, serve_app
 from google.protobuf.descriptor import MethodDescriptor
 from support.complete_requests import complete

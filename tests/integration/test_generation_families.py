@@ -11,7 +11,7 @@ from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_generation.app import build
 from footnote_kit.degradations import word
-from footnote_kit.epoch_metadata import received
+from footnote_kit.epochs import received
 from footnote_kit.errors import DeadlineExceeded, ResourceExhausted
 from footnote_kit.testing import SCOPE, serve_app
 from support.doubles.model_chat import Fail, Finish, ModelServer, Say, Think, serve_model

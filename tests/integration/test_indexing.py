@@ -15,7 +15,7 @@ from footnote.stages.v1 import scope_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, role_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
-from footnote_kit.epoch_metadata import Epochs
+from footnote_kit.epochs import Epochs
 from footnote_kit.errors import (
     Aborted,
     AlreadyExists,

@@ -18,7 +18,7 @@ from footnote_edge.system.trace_questions import TraceQuestions
 from footnote_kit import telemetry
 from footnote_kit.context import detached
 from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
-from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.telemetry import TelemetryServicer
 
 ASKED = GetTraceRequest(scope=Scope(tenant_id="acme", user_id="ann"), trace_id="ab" * 16)
 

@@ -12,7 +12,7 @@ import grpc
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_conformance.refusals import refusal_of
 from footnote_conformance.target import SECONDS, Stage
-from footnote_kit.final_status import FinalStatus
+from footnote_kit.status import FinalStatus
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 

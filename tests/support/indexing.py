@@ -12,7 +12,7 @@ from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import LayoutSe
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
 from footnote.stages.v1 import parsing_pb2, scope_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
-from footnote_kit.epoch_metadata import Epochs, received
+from footnote_kit.epochs import Epochs, received
 from footnote_kit.testing import SCOPE
 
 

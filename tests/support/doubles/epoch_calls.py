@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from typing import Any, Generic, TypeVar
 
-from footnote_kit.epoch_metadata import COLLECTIONS_EPOCH_KEY, EPOCH_KEY
+from footnote_kit.epochs import COLLECTIONS_EPOCH_KEY, EPOCH_KEY
 
 Response = TypeVar("Response")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from footnote_kit import context
-from footnote_kit.epoch_metadata import Epochs, received, send
+from footnote_kit.epochs import Epochs, received, send
 from footnote_kit.testing import SCOPE, serve_app
 from support.doubles.services import Answer, Ask, SampleService, SampleStub
 

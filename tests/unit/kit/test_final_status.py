@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.final_status import FinalStatus
+from footnote_kit.status import FinalStatus
 from footnote_kit.testing import SCOPE, proof_of, serve_app
 from support.doubles.services import Answer, Ask, SampleService, SampleStub
 

@@ -4,7 +4,7 @@ import socket
 import sys
 
 import pytest
-from footnote_kit.front.addresses import Origin, address_of
+from footnote_kit.front.proxy import Origin, address_of
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="sockets have no names of their own elsewhere")

@@ -9,7 +9,7 @@ import grpc
 import pytest
 from footnote.indexing.v1.indexing_service_pb2 import ListCollectionsRequest
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
-from footnote_kit import pings, server
+from footnote_kit import clients, server
 from footnote_kit.clients import changes_nothing, open_channel
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.settings import KitSettings
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 LONG = 90.0
 """Seconds, the deadline of calls that must end before it."""
-BOUND = round(pings.EVERY_SECONDS + pings.ANSWER_SECONDS)
+BOUND = round(clients.PING_SECONDS + clients.PING_ANSWER_SECONDS)
 WAYS = ("tcp", "unix", "mtls")
 
 
@@ -54,7 +54,7 @@ async def test_calls_to_a_process_that_stands_still_end_and_the_next_are_refused
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, shortened in (("EVERY", 1.0), ("ANSWER", 5.0), ("CONNECT", 3.0)):
-        monkeypatch.setattr(pings, f"{name}_SECONDS", shortened)
+        monkeypatch.setattr(clients, f"{name}_SECONDS", shortened)
     with running(way, tmp_path) as (pid, address, settings):
         async with open_channel(address, STAGE, settings) as channel:
             await stands_still_and_goes_on(pid, channel)
@@ -110,7 +110,7 @@ async def test_calls_that_are_silent_for_longer_than_the_bound_go_on(tmp_path: P
 
 def test_stages_allow_the_pings_of_services() -> None:
     for peer in ("ingestion", STAGE, "retrieval", "augmentation", "generation", "edge"):
-        every = dict(pings.options(peer))["grpc.keepalive_time_ms"]
+        every = dict(clients.ping_options(peer))["grpc.keepalive_time_ms"]
         allowed = dict(server._options(KitSettings(), peer == "edge"))
         assert 2 * allowed["grpc.http2.min_ping_interval_without_data_ms"] <= every
         assert allowed["grpc.keepalive_permit_without_calls"]

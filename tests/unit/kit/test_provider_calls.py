@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
-from footnote_kit import provider_calls
+from footnote_kit import registration
 from footnote_kit.errors import Unavailable
 
 
@@ -21,7 +21,7 @@ async def test_health_tells_details_failures_and_silence() -> None:
         return {}
 
     async def check(ask: Any) -> Any:
-        return await provider_calls.health(PROVIDER_KIND_MODEL, "x", ask, 0.05)
+        return await registration.health(PROVIDER_KIND_MODEL, "x", ask, 0.05)
 
     good = await check(well)
     assert (good.healthy, good.error, good.details["models"]) == (True, "", 3)

@@ -11,8 +11,7 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as aug
 from footnote.augmentation.v1 import augmentation_service_pb2_grpc as aug_grpc
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_READER
-from footnote_kit import replicas
-from footnote_kit.app import App, Runtime
+from footnote_kit.app import App, Runtime, replica_addresses, replica_channels
 from footnote_kit.clients import open_channel
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, serve_app
@@ -66,7 +65,7 @@ async def test_two_calls_a_question_leave_no_replica_with_one_kind_alone() -> No
     ],
 )
 async def test_addresses_that_need_no_looking_up(address: str, each: list[str]) -> None:
-    assert await replicas.addresses(address) == each
+    assert await replica_addresses(address) == each
 
 
 @pytest.mark.parametrize("address", ["footnote-retrieval:7103", "dns:///footnote-retrieval:7103"])
@@ -78,7 +77,7 @@ async def test_a_name_stands_for_every_address_that_it_has(address: str, monkeyp
                 (inet6, 1, 6, "", ("fd00::2", port, 0, 0))]  # fmt: skip
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", looked_up)
-    assert await replicas.addresses(address) == ["ipv4:10.0.0.1:7103", "ipv6:[fd00::2]:7103"]
+    assert await replica_addresses(address) == ["ipv4:10.0.0.1:7103", "ipv6:[fd00::2]:7103"]
 
 
 async def test_each_replica_has_a_channel_and_a_single_one_keeps_its_own(tmp_path: Path) -> None:
@@ -86,12 +85,12 @@ async def test_each_replica_has_a_channel_and_a_single_one_keeps_its_own(tmp_pat
     async with serve_app(app(counting[0])) as first, serve_app(app(counting[1])) as second:
         both = {"augmentation": f"ipv4:{first.address},{second.address}"}
         runtime = Runtime(KitSettings(), tmp_path, both, credential=CREDENTIAL)
-        async with replicas.channels(runtime, "augmentation") as channels:
+        async with replica_channels(runtime, "augmentation") as channels:
             for channel in channels:
                 stub = aug_grpc.AugmentationServiceStub(channel)
                 await stub.PlanQuery(aug.PlanQueryRequest(scope=SCOPE, message="m"))
         assert [one.asked["PlanQuery"] for one in counting] == [1, 1]
         alone = Runtime(KitSettings(), tmp_path, {"augmentation": first.address}, credential=CREDENTIAL)
-        async with replicas.channels(alone, "augmentation") as channels:
+        async with replica_channels(alone, "augmentation") as channels:
             assert channels == [alone.channel("augmentation")]
         await asyncio.gather(runtime.close(), alone.close())

@@ -20,7 +20,7 @@ from footnote.types.v1.collection_pb2 import (
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
-from footnote_kit.provider_calls import callers_own
+from footnote_kit.registration import callers_own
 from footnote_providers import registry
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import UNBOUND, Egress, Use

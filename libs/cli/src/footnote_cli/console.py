@@ -13,8 +13,7 @@ from types import TracebackType
 from typing import Any
 
 import typer
-from footnote_kit.json_numbers import whole
-from footnote_kit.printable import escaped, printable, printable_line
+from footnote_kit.printable import escaped, printable, printable_line, whole_numbers
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -58,7 +57,7 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 def as_dict(message: Message) -> dict[str, Any]:
     """Return a message as JSON-ready values with the proto's own field names."""
-    result: dict[str, Any] = whole(MessageToDict(message, preserving_proto_field_name=True))
+    result: dict[str, Any] = whole_numbers(MessageToDict(message, preserving_proto_field_name=True))
     return result
 
 

@@ -10,7 +10,7 @@ import grpc
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.credential import HEADER, ServiceCredential
-from footnote_kit.final_status import FinalStatus
+from footnote_kit.status import FinalStatus
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass

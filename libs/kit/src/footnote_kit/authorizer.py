@@ -19,8 +19,7 @@ from footnote.types.v1.collection_pb2 import ACCESS_WRITE
 from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker
 from footnote_kit.caches import BoundedCache, EpochCache
-from footnote_kit.epoch_metadata import received
-from footnote_kit.epochs import EpochReader
+from footnote_kit.epochs import EpochReader, received
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 
 FRESH_SECONDS = 1.0

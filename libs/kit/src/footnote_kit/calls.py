@@ -15,10 +15,10 @@ from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry, wall_clock
 from footnote_kit.credential import ServiceCredential, is_refusal, proof
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
-from footnote_kit.final_status import FinalStatus, error_of
 from footnote_kit.interceptor import UNTRACED
 from footnote_kit.logs import get_logger
 from footnote_kit.refused_calls import REQUEST_ID_KEY
+from footnote_kit.status import FinalStatus, error_of
 
 _FOREIGN = "/grpc."
 _UNTRACED = (_FOREIGN, UNTRACED)

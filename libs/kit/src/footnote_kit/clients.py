@@ -20,14 +20,14 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from footnote_kit import pings, tls
+from footnote_kit import tls
 from footnote_kit.calls import StreamCall, UnaryCall, Wiring
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.edge import SERVICES
 from footnote_kit.errors import FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.net import is_loopback
 from footnote_kit.renewed_channel import plain_channel
-from footnote_kit.settings import KitSettings
+from footnote_kit.settings import PUBLIC, KitSettings
 
 _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 _RETRY = {
@@ -106,7 +106,7 @@ def open_channel(
         ("grpc.enable_retries", 1),
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.max_receive_message_length", settings.max_message_bytes),
-        *pings.options(peer),
+        *ping_options(peer),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2_000),
         ("grpc.dns_min_time_between_resolutions_ms", 5_000),
@@ -197,3 +197,35 @@ class KitChannel(grpc.aio.Channel):
         return lambda requests=None, **options: StreamCall(
             self._wiring, method, plain, requests, options, streams_requests=True
         )
+
+
+PING_SECONDS = 4.0
+"""Idle time after which a connection to a stage is pinged, with or without calls on it."""
+PING_ANSWER_SECONDS = 8.0
+"""Time limit for the answer to a ping. A crowded machine may delay threads by a second or two, rarely longer."""
+CONNECT_SECONDS = 5.0
+"""Time limit for one attempt to connect to a stage, handshakes included. Calls made meanwhile wait for it."""
+_PUBLIC_EVERY_SECONDS = 60.0
+# The front proxy delays hasty clients by up to ten seconds, their pings too, and relays frames in Python.
+_PUBLIC_ANSWER_SECONDS = 60.0
+_PUBLIC_CONNECT_SECONDS = 10.0
+
+
+def ping_options(peer: str) -> list[tuple[str, int]]:
+    """Return the channel ping_options for `peer`, a stage's name or "edge"."""
+    public = peer in PUBLIC
+    every = _PUBLIC_EVERY_SECONDS if public else PING_SECONDS
+    answer = _PUBLIC_ANSWER_SECONDS if public else PING_ANSWER_SECONDS
+    connect = _PUBLIC_CONNECT_SECONDS if public else CONNECT_SECONDS
+    return [
+        ("grpc.keepalive_time_ms", round(every * 1000)),
+        # This timeout ends an unanswered connection. gRPC's core reads "grpc.keepalive_timeout_ms" but never sets
+        # that timer (its change 39239), so this option, one minute by default, governs all pings.
+        ("grpc.http2.ping_timeout_ms", round(answer * 1000)),
+        # Ping during silent streams too, or a call to a vanished peer would last until its deadline.
+        ("grpc.http2.max_pings_without_data", 0),
+        # Detect a stage that stopped between two calls before the next call.
+        ("grpc.keepalive_permit_without_calls", int(not public)),
+        # Despite its name this limits one attempt: a busy peer needs more time than the pause between two attempts.
+        ("grpc.min_reconnect_backoff_ms", round(connect * 1000)),
+    ]

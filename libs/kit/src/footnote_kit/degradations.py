@@ -4,7 +4,7 @@ from typing import Literal
 
 from footnote.types.v1.answer_pb2 import Degradation, DegradationReason, PipelineStage
 
-from footnote_kit.enum_words import enum_word
+from footnote_kit.printable import enum_word
 
 _PREFIX = "DEGRADATION_REASON_"
 

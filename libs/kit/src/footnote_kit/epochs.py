@@ -1,7 +1,8 @@
 """A shared-memory counter that changes with every write of a service, so that local readers can validate caches.
 
 A reader compares the epoch before it uses a cached response. This costs a memory read instead of a call, and shows
-every earlier write at once. One process writes; any number of processes read.
+every earlier write at once. One process writes; any number of processes read. A response
+carries its epochs in its trailing metadata.
 """
 
 import hashlib
@@ -9,7 +10,12 @@ import mmap
 import os
 import secrets
 import stat
+from collections.abc import Awaitable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from footnote_kit.handler_context import Call
 
 FILE = "epoch"
 """The file's name in the writer's folder."""
@@ -124,3 +130,37 @@ def _machine() -> bytes | None:
         return hashlib.sha256(_BOOT.read_bytes()).digest()[:_PART]
     except OSError:
         return None
+
+
+EPOCH_KEY = "x-footnote-epoch"
+COLLECTIONS_EPOCH_KEY = "x-footnote-collections-epoch"
+
+Response = TypeVar("Response", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """Names of the epochs in which a response holds; "" for none."""
+
+    epoch: str = ""
+    collections: str = ""
+
+
+class EpochCall(Awaitable[Response], Protocol[Response]):
+    """A call to a stage, as its stub returns it."""
+
+    async def trailing_metadata(self) -> Any:
+        """Return the metadata that follows the response."""
+
+
+def send(context: Call, epochs: Epochs) -> None:
+    """Send the epochs in which the response of this call holds, beside the metadata that is set already."""
+    said = ((EPOCH_KEY, epochs.epoch), (COLLECTIONS_EPOCH_KEY, epochs.collections))
+    context.set_trailing_metadata((*(context.trailing_metadata() or ()), *(pair for pair in said if pair[1])))
+
+
+async def received(call: EpochCall[Response]) -> tuple[Response, Epochs]:
+    """Return a call's response, and the epochs in which it holds."""
+    response = await call
+    sent = {key: value for key, value in await call.trailing_metadata() or () if isinstance(value, str)}
+    return response, Epochs(sent.get(EPOCH_KEY, ""), sent.get(COLLECTIONS_EPOCH_KEY, ""))

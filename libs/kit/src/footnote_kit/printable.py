@@ -1,6 +1,12 @@
-"""Makes text safe for a terminal or a log: visible text stays, control characters and escape sequences go."""
+"""Values as people see them: text safe for a terminal or a log, words for enum values, whole numbers.
+
+Visible text stays; control characters and escape sequences go.
+"""
 
 import re
+from typing import Any
+
+from google.protobuf.descriptor import EnumDescriptor
 
 # Whole sequences first, so that no part of one remains as text: CSI, strings such as a window title, other escapes.
 _SEQUENCE = re.compile(
@@ -50,3 +56,22 @@ def _escape(match: re.Match[str]) -> str:
         rest = ord(char) - 0x10000
         return f"\\u{0xD800 + (rest >> 10):04x}\\u{0xDC00 + (rest & 0x3FF):04x}"
     return f"\\u{ord(char):04x}"
+
+
+def enum_word(enum: EnumDescriptor, number: int) -> str:
+    """Return a value's name without the enum's prefix, such as "STORE_UNAVAILABLE"; an unknown number as digits."""
+    known = enum.values_by_number
+    prefix = known[0].name.removesuffix("UNSPECIFIED")
+    return known[number].name.removeprefix(prefix) if number in known else str(number)
+
+
+_EXACT = 2**53
+
+
+def whole_numbers(value: Any) -> Any:
+    """Return a JSON value in which doubles without a fraction are integers again: 5.0 becomes 5."""
+    if isinstance(value, dict):
+        return {key: whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT else value

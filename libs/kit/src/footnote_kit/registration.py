@@ -1,16 +1,20 @@
 """Registries of parts chosen by id: embedders, models, rerankers, verifiers and stores, built in or from packages.
 
 Each part is a `Registration`; a `Registry` holds those of one kind. A pydantic model describes the settings: it
-provides the published JSON Schema, the validation, and the factory's input.
+provides the published JSON Schema, the validation, and the factory's input. Providers of every kind share the rules on
+settings that callers may not set, and the health check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from time import perf_counter
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from footnote.types.v1.provider_pb2 import (
     PROVIDER_KIND_EMBEDDING,
@@ -19,15 +23,17 @@ from footnote.types.v1.provider_pb2 import (
     PROVIDER_KIND_STORE,
     PROVIDER_KIND_UNSPECIFIED,
     Provider,
+    ProviderHealth,
     ProviderKind,
 )
 from google.protobuf import json_format
 from pydantic import BaseModel, ConfigDict
 
 from footnote_kit import plugins
-from footnote_kit.errors import InvalidArgument
-from footnote_kit.provider_calls import callers_own
+from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument
+from footnote_kit.redact import redact_all
 from footnote_kit.settings_words import problems_of, read
+from footnote_kit.timings import duration
 
 
 class Kind(StrEnum):
@@ -192,3 +198,48 @@ class Registry(Mapping[str, Registration[BaseModel, P]], Generic[P]):
 
     def _misplaced(self, one: Registration[BaseModel, P]) -> str:
         return "" if one.kind is self.kind else f"is registered as {one.kind}, not as {self.kind}"
+
+
+_DEPLOYMENTS = re.compile(
+    r"(?i)(?:^|_)(?:ur[il]|endpoint|host|hostname|address|proxy|path|file|filename|folder|dir|directory|env|environment"
+    r"|variable|key|apikey|secret|password|credentials?|headers?)(?:_|$)|(?:^|_)token$"
+)
+
+
+def callers_own(settings: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each setting that only the deployment may set: an address, path, key or variable.
+
+    Otherwise a caller could make this service call any address on its network. By naming a variable as well, the
+    caller could have a key sent there.
+    """
+    return [
+        f"{name} is set for the deployment, by its environment, never by a caller or a collection."
+        for name in settings
+        if _DEPLOYMENTS.search(name)
+    ]
+
+
+def unconfigured(kind: str, provider: str, needs: str, message: str) -> FailedPrecondition:
+    """Return the error for a provider that lacks what it `needs`: the name of a variable, or a phrase."""
+    return FailedPrecondition(
+        message, reason="PROVIDER_UNCONFIGURED", metadata={"kind": kind, "provider": provider, "needs": needs}
+    )
+
+
+async def health(
+    kind: ProviderKind.ValueType, id: str, ask: Callable[[], Awaitable[Mapping[str, Any]]], seconds: float
+) -> ProviderHealth:
+    """Check a provider for at most `seconds`; a failure becomes part of the result and is never raised."""
+    found = ProviderHealth(kind=kind, id=id)
+    found.check_time.GetCurrentTime()
+    started = perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            json_format.ParseDict(redact_all(dict(await ask())), found.details)
+        found.healthy = True
+    except FootnoteError as error:
+        found.error = error.message
+    except TimeoutError:
+        found.error = f"No answer within {seconds:g} s."
+    found.latency.CopyFrom(duration(perf_counter() - started))
+    return found

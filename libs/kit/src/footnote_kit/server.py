@@ -20,14 +20,14 @@ from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback, port_is_free
 from footnote_kit.settings import PUBLIC, KitSettings
-from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
-from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.telemetry import SERVICE_NAME as TELEMETRY_SERVICE
+from footnote_kit.telemetry import TelemetryServicer
 from footnote_kit.trust import Trust
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 # The shortest interval of callers' pings on a silent connection, also between calls. It is half of the services' own
-# interval (`pings`), so that a long silent stream is not ended for "too_many_pings".
+# interval (`clients`), so that a long silent stream is not ended for "too_many_pings".
 MIN_PING_SECONDS = 2.0
 # Time limit for TLS, the HTTP/2 preface and the acknowledgement of settings, which ends silent new connections. Pings
 # and the maximum age below end connections that fall silent later.

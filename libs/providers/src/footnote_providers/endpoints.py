@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from footnote_kit.errors import FailedPrecondition
-from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import register
+from footnote_kit.registration import unconfigured
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import SettingsConfigDict
 

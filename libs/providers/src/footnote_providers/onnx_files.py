@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied
-from footnote_kit.provider_calls import unconfigured
+from footnote_kit.registration import unconfigured
 
 from footnote_providers.settings import OnnxSettings
 

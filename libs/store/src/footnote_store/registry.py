@@ -13,8 +13,7 @@ from pathlib import Path
 
 from footnote_database.parts import Parts
 from footnote_kit.app import Runtime
-from footnote_kit.provider_calls import unconfigured
-from footnote_kit.registration import Kind, NoSettings, Registration, Registry, Wanted
+from footnote_kit.registration import Kind, NoSettings, Registration, Registry, Wanted, unconfigured
 from footnote_kit.settings import KitSettings
 from pydantic import BaseModel
 

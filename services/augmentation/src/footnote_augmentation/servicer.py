@@ -13,12 +13,12 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, PIPELINE_STAGE_AUGME
 from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings, RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
-from footnote_kit import provider_calls, telemetry
+from footnote_kit import registration, telemetry
 from footnote_kit.collection_settings import resolve
-from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.handler_context import Call
 from footnote_kit.logs import get_logger
+from footnote_kit.printable import enum_word
 from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
@@ -154,7 +154,7 @@ class Servicer(AugmentationServiceServicer):
 
         seconds = self._settings.rerank_timeout
         return pb.CheckProviderResponse(
-            health=await provider_calls.health(PROVIDER_KIND_RERANKER, request.id, score, seconds)
+            health=await registration.health(PROVIDER_KIND_RERANKER, request.id, score, seconds)
         )
 
     def _check(self, request: pb.BuildPromptRequest) -> None:

@@ -11,9 +11,9 @@ from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.app import Runtime
 from footnote_kit.authorizer import AccessLookup, Authorizer
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
-from footnote_kit.front.addresses import address_of
+from footnote_kit.front.proxy import address_of
 from footnote_kit.settings import STAGES
-from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.telemetry import TelemetryServicer
 
 from footnote_edge.adapters.activity import ActivityTable
 from footnote_edge.adapters.answers import AnswerTable

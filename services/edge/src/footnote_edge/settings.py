@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from footnote_kit.identifiers import NAME, RULE
 from footnote_kit.net import is_loopback
+from footnote_kit.validation import NAME, RULE
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 

@@ -25,11 +25,11 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
-from footnote_kit import epoch_metadata, names, provider_calls, telemetry
+from footnote_kit import epochs, names, registration, telemetry
 from footnote_kit.collection_settings import resolve
 from footnote_kit.context import time_remaining
 from footnote_kit.degradations import degradation
-from footnote_kit.epoch_metadata import Epochs
+from footnote_kit.epochs import Epochs
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.handler_context import Call
 from footnote_kit.logs import get_logger
@@ -133,7 +133,7 @@ class Servicer(GenerationServiceServicer):
         self._permitted.check(request.scope, provider, model, bounds)
         settings.max_tokens = self._permitted.longest_answer(request.scope, settings, bounds)
         window, room, epoch = self._windows.of(provider, model)
-        epoch_metadata.send(context, Epochs(epoch))
+        epochs.send(context, Epochs(epoch))
         return pb.ResolveSettingsResponse(
             generation=settings,
             context_window=window,
@@ -231,7 +231,7 @@ class Servicer(GenerationServiceServicer):
             return await provider.health()
 
         return pb.CheckProviderResponse(
-            health=await provider_calls.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
+            health=await registration.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
         )
 
     def _check(self, request: pb.GenerateRequest, settings: GenerationSettings) -> tuple[ModelProvider, str]:

@@ -11,9 +11,9 @@ from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import LayoutSe
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceServicer
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import collection_pb2, provider_pb2
-from footnote_kit import epoch_metadata
+from footnote_kit import epochs
 from footnote_kit.access import Access, access_of, is_system
-from footnote_kit.epoch_metadata import Epochs
+from footnote_kit.epochs import Epochs
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.handler_context import Call
 from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, micros, position_of, position_token, sequence, text
@@ -85,7 +85,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         found = await self._collections.find(request.scope, request.collection)
         collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
         still = epoch if epoch == self._documents.epoch else ""
-        epoch_metadata.send(context, Epochs(still, self._still_of_collections(of_collections)))
+        epochs.send(context, Epochs(still, self._still_of_collections(of_collections)))
         return pb.GetCollectionResponse(collection=collection, settings_digest=settings_digest(found.counting))
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
@@ -139,7 +139,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
     async def _resolved(self, scope: Scope, names: Sequence[str], context: Call) -> Sequence[Searchable]:
         of_collections = self._documents.collections_epoch
         resolved, epoch = await self._documents.resolve(scope, names)
-        epoch_metadata.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
+        epochs.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
         return resolved
 
     async def AuthorizeCollections(
@@ -149,7 +149,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         epoch = self._documents.collections_epoch
         found = await self._collections.authorize(request.scope, request.collection_ids)
         held = [(one, access_of(request.scope, one)) for one in found]
-        epoch_metadata.send(context, Epochs(collections=self._still_of_collections(epoch)))
+        epochs.send(context, Epochs(collections=self._still_of_collections(epoch)))
         return pb.AuthorizeCollectionsResponse(
             collections=[
                 pb.CollectionAccess(

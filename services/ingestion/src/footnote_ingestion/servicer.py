@@ -16,7 +16,7 @@ from footnote.stages.v1.parsing_pb2 import ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentState
-from footnote_kit import identifiers
+from footnote_kit import validation
 from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.handler_context import Call
@@ -160,7 +160,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         """Store a new file for a document."""
         first = await _first(request_iterator, pb.ReplaceDocumentRequest())
         given = first.metadata
-        identifiers.check(given.request_id, "metadata.request_id")
+        validation.check_request_id(given.request_id, "metadata.request_id")
         new = Replacement(
             document_id=checked_id("metadata.document_id", given.document_id),
             filename=_filename(given.filename, required=False),
@@ -264,7 +264,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
 
 def new_file(given: pb.UploadMetadata) -> NewFile:
     """Convert an uploader's description; raises InvalidArgument."""
-    identifiers.check(given.request_id, "metadata.request_id")
+    validation.check_request_id(given.request_id, "metadata.request_id")
     return NewFile(
         collection_id=checked_id("metadata.collection_id", given.collection_id),
         filename=_filename(given.filename, required=True),

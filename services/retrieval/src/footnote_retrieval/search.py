@@ -12,9 +12,9 @@ from footnote.types.v1.reasons_pb2 import SearchStrategyChoice, SearchStrategyRe
 from footnote_kit import names
 from footnote_kit.collection_settings import resolve, shared
 from footnote_kit.degradations import degradation, word
-from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
+from footnote_kit.printable import enum_word
 from footnote_kit.telemetry import counter
 from footnote_kit.text_work import off_loop
 from footnote_kit.timings import Stopwatch

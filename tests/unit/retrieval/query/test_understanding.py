@@ -1,7 +1,7 @@
 import pytest
 from footnote.types.v1.collection_pb2 import SearchStrategy
 from footnote.types.v1.reasons_pb2 import SearchStrategyChoice, SearchStrategyReason
-from footnote_kit.enum_words import enum_word
+from footnote_kit.printable import enum_word
 from footnote_retrieval.query.understanding import choose, lexical_query, understand
 
 AUTO = SearchStrategy.SEARCH_STRATEGY_AUTO

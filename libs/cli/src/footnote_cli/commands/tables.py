@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 from footnote.edge.v1.tables_pb2 import GetTableRequest, ListTablesRequest, QueryTablesRequest, QueryTablesResponse
 from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, ColumnDescription, ColumnType, TableDescription
-from footnote_kit.enum_words import enum_word
-from footnote_kit.printable import printable
+from footnote_kit.printable import enum_word, printable
 
 from footnote_cli import listing
 from footnote_cli.command import connected

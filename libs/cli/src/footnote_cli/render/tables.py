@@ -10,7 +10,7 @@ from footnote.edge.v1.system_pb2 import GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote.types.v1.provider_pb2 import Provider
-from footnote_kit import enum_words as kit_words
+from footnote_kit import printable as kit_words
 from footnote_kit.printable import printable, printable_line
 from footnote_text.locators import label
 from rich.table import Table

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import grpc
 import grpc.aio
-from footnote_kit.final_status import FinalStatus
+from footnote_kit.status import FinalStatus
 
 from footnote.client.connection import Connection
 

@@ -5,17 +5,52 @@ import contextlib
 import errno
 import socket
 import ssl
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
+from urllib.parse import unquote
 
-from footnote_kit.front.addresses import Origin
 from footnote_kit.front.frames import ENHANCE_YOUR_CALM, Violation
 from footnote_kit.front.limits import FrontLimits, Peer, Peers
 from footnote_kit.front.relay import LINGER_SECONDS, Caller, end_writing, refusal
 from footnote_kit.logs import get_logger
 from footnote_kit.net import peer_of, prepare
+
+_addresses: dict[str, str] = {}
+
+
+class Origin:
+    """The address of one caller, registered under its connection's name until the connection ends."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._name = ""
+
+    def name(self, connection: socket.socket) -> None:
+        """Register the front proxy's end of a connection; on Linux this must happen before it connects."""
+        if connection.family != socket.AF_UNIX:
+            host, port = connection.getsockname()[:2]
+            self._remember(f"ipv4:{host}:{port}")
+        elif sys.platform == "linux":
+            connection.bind("")
+            bound = connection.getsockname()
+            self._remember("unix-abstract:" + bytes(bound).lstrip(b"\0").decode("ascii", "replace"))
+
+    def _remember(self, name: str) -> None:
+        self._name = name
+        _addresses[name] = self._address
+
+    def end(self) -> None:
+        """Remove the address."""
+        _addresses.pop(self._name, None)
+
+
+def address_of(peer: str) -> str:
+    """Return the address of the caller behind a gRPC peer string; "" when it is unknown."""
+    return _addresses.get(unquote(peer), "")
+
 
 _BACKLOG = 512
 _ACCEPTED_AT_ONCE = 16  # asyncio accepts as many connections as its backlog in one go, before it serves others

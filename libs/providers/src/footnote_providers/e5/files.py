@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition
-from footnote_kit.provider_calls import unconfigured
+from footnote_kit.registration import unconfigured
 from footnote_text.language_model import cache_folder
 
 from footnote_providers.settings import E5Settings

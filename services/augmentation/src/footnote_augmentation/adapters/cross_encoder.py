@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from footnote_kit.errors import FootnoteError
-from footnote_kit.provider_calls import unconfigured
-from footnote_kit.registration import Wanted
+from footnote_kit.registration import Wanted, unconfigured
 from footnote_providers.egress.egress import Egress
 from footnote_providers.onnx_files import find_folder, invalid
 from footnote_providers.pair_classifier import PairClassifier

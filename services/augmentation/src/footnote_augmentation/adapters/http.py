@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import httpx2
 from footnote_kit.errors import Unavailable
-from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import register
-from footnote_kit.registration import Wanted
+from footnote_kit.registration import Wanted, unconfigured
 from footnote_providers.egress.policy import stays_here
 from pydantic import BaseModel, ConfigDict, Field
 

@@ -16,7 +16,7 @@ from footnote.internal.ingestion.v1alpha1 import group_service_pb2_grpc as inges
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2_grpc as ingestion_grpc
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
-from footnote_kit import replicas
+from footnote_kit import app
 from footnote_kit.app import Runtime
 
 from footnote_edge.ports import STAGE_NAMES, Stages
@@ -45,5 +45,5 @@ def connect(channel: Callable[[str], aio.Channel]) -> Stages:
 @asynccontextmanager
 async def telemetry_of(runtime: Runtime, stage: str) -> AsyncIterator[list[TelemetryServiceAsyncStub]]:
     """Yield telemetry stubs of all replicas of a stage; OSError where the name does not resolve."""
-    async with replicas.channels(runtime, stage) as channels:
+    async with app.replica_channels(runtime, stage) as channels:
         yield [TelemetryServiceStub(channel) for channel in channels]

@@ -11,8 +11,8 @@ from footnote.edge.v1.limits_pb2 import (
 )
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.handler_context import Call
-from footnote_kit.identifiers import checked_name
 from footnote_kit.paging import Page
+from footnote_kit.validation import checked_name
 
 from footnote_edge.api.services import Services
 from footnote_edge.api.usage import limits_shown

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote_kit.caches import EpochCache
-from footnote_kit.epoch_metadata import received
-from footnote_kit.epochs import EpochReader
+from footnote_kit.epochs import EpochReader, received
 
 from footnote_edge.ports import Stages
 

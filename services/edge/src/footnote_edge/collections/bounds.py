@@ -13,8 +13,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.caches import EpochCache
-from footnote_kit.epoch_metadata import received
-from footnote_kit.epochs import EpochReader
+from footnote_kit.epochs import EpochReader, received
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_providers.egress.bounds import of_collection, together
 

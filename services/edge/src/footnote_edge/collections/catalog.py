@@ -14,8 +14,7 @@ from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, check_create
 from footnote_kit.caches import EpochCache
-from footnote_kit.epoch_metadata import received
-from footnote_kit.epochs import EpochReader
+from footnote_kit.epochs import EpochReader, received
 from footnote_kit.errors import (
     AlreadyExists,
     DeadlineExceeded,

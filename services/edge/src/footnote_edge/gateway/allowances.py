@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from cachetools import TTLCache
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.identifiers import checked_name
 from footnote_kit.paging import Page
+from footnote_kit.validation import checked_name
 
 from footnote_edge.gateway.ports import LIMITS, Allowance, TenantLimits, TenantOverrides
 from footnote_edge.settings import Settings

@@ -6,7 +6,7 @@ from typing import Protocol
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_kit.errors import Unauthenticated
-from footnote_kit.identifiers import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
+from footnote_kit.validation import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
 
 from footnote_edge.gateway.keys import PREFIX, ApiKeys
 from footnote_edge.gateway.principals import REFUSAL, Identity, Proof

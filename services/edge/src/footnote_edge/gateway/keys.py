@@ -12,8 +12,8 @@ from cachetools import LRUCache
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role
 from footnote_kit.errors import InvalidArgument, Unauthenticated
-from footnote_kit.identifiers import MOST_GROUPS, checked_group, checked_name
 from footnote_kit.paging import Page
+from footnote_kit.validation import MOST_GROUPS, checked_group, checked_name
 
 from footnote_edge.gateway.ports import ApiKey, Keys, key_missing
 from footnote_edge.gateway.principals import REFUSAL, Identity, KeyRefused, Proof

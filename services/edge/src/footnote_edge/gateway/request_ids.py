@@ -14,8 +14,8 @@ from uuid import UUID, uuid4, uuid5
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
-from footnote_kit.identifiers import check
 from footnote_kit.text_work import off_loop
+from footnote_kit.validation import check_request_id
 from footnote_kit.wall_clock import deletion_datetime
 
 from footnote_edge.gateway.ports import Requests, StoredRequest
@@ -52,7 +52,7 @@ class RequestIds:
         """
         if not request.request_id:
             return None
-        check(request.request_id)
+        check_request_id(request.request_id)
         content = await off_loop(request.ByteSize(), _content, request, apart)
         found = await self._found(scope, request.request_id) or await self._add(scope, request.request_id, content)
         if found.content != content:

@@ -9,8 +9,8 @@ import jwt
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_kit.errors import Unauthenticated, Unavailable
-from footnote_kit.identifiers import GROUP, MOST_GROUPS, NAME
 from footnote_kit.logs import get_logger
+from footnote_kit.validation import GROUP, MOST_GROUPS, NAME
 
 from footnote_edge.gateway.principals import REFUSAL, Identity, Proof
 from footnote_edge.settings import Settings

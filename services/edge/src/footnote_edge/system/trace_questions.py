@@ -12,7 +12,7 @@ from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTrac
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
-from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.telemetry import TelemetryServicer
 from google.protobuf.message import DecodeError
 
 from footnote_edge.system.ports import TraceExchange

@@ -8,7 +8,7 @@ from typing import Any
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
 from footnote_kit.errors import FootnoteError, NotFound
-from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.telemetry import TelemetryServicer
 
 from footnote_edge.ports import STAGE_NAMES
 from footnote_edge.system.trace_questions import TraceQuestions

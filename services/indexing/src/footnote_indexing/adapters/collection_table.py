@@ -159,7 +159,7 @@ class CollectionTable:
 
     async def hide(self, found: Collection) -> None:
         """Hide a collection from all callers except the services; its name becomes free."""
-        # No user has an id with a slash: see footnote_kit.identifiers.
+        # No user has an id with a slash: see footnote_kit.validation.
         await self._show(found.id, hidden=True, holder=f"hidden/{found.id}")
 
     async def restore(self, found: Collection) -> None:

@@ -8,7 +8,7 @@ from footnote.types.v1 import collection_pb2
 from footnote_kit.access import OPEN_TO_ALL, is_for
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.identifiers import GROUP, GROUP_RULE, NAME, RULE
+from footnote_kit.validation import GROUP, GROUP_RULE, NAME, RULE
 
 from footnote_indexing.chunking import registry
 

@@ -13,8 +13,7 @@ from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import LayoutSe
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
 from footnote_kit.caches import AgedCache, EpochCache
-from footnote_kit.epoch_metadata import Epochs, received
-from footnote_kit.epochs import EpochReader
+from footnote_kit.epochs import EpochReader, Epochs, received
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 
 from footnote_retrieval.ports import Resolved, Searchable

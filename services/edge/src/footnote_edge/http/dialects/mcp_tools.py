@@ -11,7 +11,7 @@ from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote.types.v1.document_pb2 import DocumentState
 from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import FootnoteError
-from footnote_kit.json_numbers import whole
+from footnote_kit.printable import whole_numbers
 from footnote_text.locators import label
 from google.protobuf.json_format import MessageToDict
 from mcp.server.mcpserver import Context, MCPServer
@@ -111,7 +111,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
                 "name": one.name,
                 "description": one.description,
                 "documents": one.document_count,
-                "metadata": whole(MessageToDict(one.metadata)),
+                "metadata": whole_numbers(MessageToDict(one.metadata)),
             }
             for one in page.collections
         ]

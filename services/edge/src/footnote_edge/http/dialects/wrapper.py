@@ -21,7 +21,7 @@ from footnote.edge.v1.operations_pb2 import (
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import Aborted, InvalidArgument
-from footnote_kit.json_numbers import whole
+from footnote_kit.printable import whole_numbers
 from footnote_kit.status import from_proto
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -191,13 +191,13 @@ def _collection(collection: Collection) -> dict[str, Any]:
     return {
         "id": collection.id,
         "name": collection.name,
-        "metadata": whole(json_format.MessageToDict(collection.metadata)),
+        "metadata": whole_numbers(json_format.MessageToDict(collection.metadata)),
         "count": collection.chunk_count,
     }
 
 
 def _chunk(chunk: Chunk) -> dict[str, Any]:
-    metadata = whole(json_format.MessageToDict(chunk.metadata))
+    metadata = whole_numbers(json_format.MessageToDict(chunk.metadata))
     if chunk.source_type == "vectors":
         # A document that was added with its embedding keeps the caller's id, and has no metadata but the caller's.
         return {"id": chunk.document_id, "text": chunk.text, "metadata": metadata}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.json_numbers import whole
+from footnote_kit.printable import whole_numbers
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -31,7 +31,7 @@ _TEXT_FORM = frozenset({"google.protobuf.Timestamp", "google.protobuf.Duration",
 
 def to_json(message: Message) -> dict[str, Any]:
     """Return a message as JSON: with the contract's field names, and fields without presence always included."""
-    result: dict[str, Any] = whole(
+    result: dict[str, Any] = whole_numbers(
         json_format.MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
     )
     return result
