@@ -201,7 +201,7 @@ NOT_TEXTS = frozenset(
     footnote_providers.endpoints.endpoint footnote_providers.endpoints.settings_of
     footnote_providers.registry.validate footnote_cli.command.connected footnote_cli.launcher.serve
     footnote_cli.render.text.shorten footnote_cli.session.open_channel footnote_cli.values.confirm
-    footnote_cli.installed.found footnote_kit.plugins.installed footnote_conformance.stages.library.blocks_of
+    footnote_cli.targets.found footnote_kit.plugins.installed footnote_conformance.stages.library.blocks_of
     footnote_conformance.rules.places_of
     footnote_ingestion.model.values.new_key footnote_ingestion.parsers.tables.cell_range
     footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.model.collection_key

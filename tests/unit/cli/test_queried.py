@@ -3,7 +3,7 @@
 import io
 
 from footnote.types.v1.table_pb2 import QueryResult, TableComputation
-from footnote_cli.render.queried import MOST_SHOWN, computation, result_table, rows_table
+from footnote_cli.render.answer import MOST_SHOWN, computation, result_table, rows_table
 from rich.console import Console
 
 QUERY = 'SELECT "Town", SUM("Units") FROM "t_a_1" GROUP BY 1'

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from footnote_cli.render.wrap import WordWrapper
+from footnote_cli.render.text import WordWrapper
 from hypothesis import given
 from hypothesis import strategies as st
 

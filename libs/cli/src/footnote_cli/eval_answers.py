@@ -25,7 +25,7 @@ from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.evaluation.dataset import DatasetError
 from footnote_cli.evaluation.golden import Message, Question, load, parse_run
 from footnote_cli.evaluation.grading import Change, Graded, Outcome, by_tag, compare, grade
-from footnote_cli.render import answer_grades
+from footnote_cli.render import answer
 from footnote_cli.session import Session
 
 _PANEL = "Thresholds, for the exit code"
@@ -144,7 +144,7 @@ async def answers(
     if session.as_json:
         print_json(result)
     else:
-        answer_grades.show(session.out, result, answers=show)
+        answer.show(session.out, result, answers=show)
         for saved in result.get("saved", ()):
             session.out.print(f"Kept as {saved}.")
     if unsaved is not None:

@@ -15,7 +15,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.native_logs import stderr
 from footnote_kit.settings import STAGES, KitSettings
 
-from footnote_cli import installed, service_process
+from footnote_cli import service_process, targets
 from footnote_cli.forked import ForkedProcess
 from footnote_cli.supervise import Launch, StartError, Supervisor, credential_of
 from footnote_cli.targets import Target, split
@@ -169,7 +169,7 @@ class Fleet:
         """Start everything; StartError if something does not start. `stop` cleans up in either case."""
         for one in self.processes:
             await one.begin()
-        own = asyncio.to_thread(installed.load, self.supervisor.services)
+        own = asyncio.to_thread(targets.load, self.supervisor.services)
         await _together(self.supervisor.start_engine(), own)
         self.supervisor.before_engine_ends(self._stop_processes)
         self.supervisor.bind()

@@ -24,7 +24,7 @@ from typing import NoReturn
 
 from footnote_text import language
 
-from footnote_cli import installed, service_process
+from footnote_cli import service_process, targets
 
 SHARED = (
     "footnote_kit.server", "footnote_database.transactions", "footnote_database.storage", "footnote_store.store",
@@ -106,7 +106,7 @@ def load(services: Iterable[str] = ()) -> None:
     for name in SHARED:
         with suppress(ImportError):  # the process that needs it reports that
             import_module(name)
-    installed.load(services)
+    targets.load(services)
     language.detect("Which words are these?")  # the language model is the largest object that all processes share
     gc.freeze()
 

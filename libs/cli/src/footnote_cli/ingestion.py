@@ -21,10 +21,10 @@ from footnote.types.v1.document_pb2 import Progress
 from footnote_kit.errors import FootnoteError
 
 from footnote_cli.errors import CommandError
+from footnote_cli.following import updates
 from footnote_cli.group_ingestion import Ended, GroupIngestor
 from footnote_cli.session import Session
 from footnote_cli.transfers import read_parts
-from footnote_cli.updates import updates
 
 T = TypeVar("T")
 

@@ -23,14 +23,12 @@ from footnote_cli.commands import (
     limits,
     models,
     operations,
-    probe,
     search,
     serve,
     sources,
     status,
     tables,
     trust,
-    usage,
     vectors,
 )
 from footnote_cli.console import print_crash, say
@@ -80,12 +78,12 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")
 app.add_typer(audit.app, name="audit")
 app.add_typer(models.app, name="models")
-app.command()(usage.whoami)
-app.command()(usage.usage)
+app.command()(status.whoami)
+app.command()(status.usage)
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)
-app.command()(probe.probe)
+app.command()(status.probe)
 app.command("service-token")(trust.service_token)
 app.command("stage-token")(trust.stage_token)
 app.command()(conformance.conformance)

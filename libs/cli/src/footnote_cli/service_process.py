@@ -23,7 +23,7 @@ from footnote_kit import private, process
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.settings import STAGES, KitSettings
 
-from footnote_cli import installed
+from footnote_cli import targets
 from footnote_cli.supervise import Launch, StartError, Supervisor
 from footnote_cli.targets import Target
 
@@ -105,7 +105,7 @@ def main() -> None:
     _die_with(message["parent"])
     config = ProcessConfig.of(message)
     exported = process.configure(config.settings, config.target.services)
-    installed.load(config.target.services)  # while the launch starts the engine
+    targets.load(config.target.services)  # while the launch starts the engine
     asyncio.run(_run(config, exported, out))
 
 

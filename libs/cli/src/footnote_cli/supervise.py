@@ -21,8 +21,7 @@ from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, STAGES, KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.folder import publish, withdraw
-from footnote_cli.installed import SERVICES, found
-from footnote_cli.targets import Target
+from footnote_cli.targets import SERVICES, Target, found
 
 if TYPE_CHECKING:
     from footnote_store.registry import StoreRegistration

@@ -1,8 +1,14 @@
 """The targets of `footnote serve TARGET`, as one table."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from typing import Any
 
 from footnote_kit.settings import AUTO, STAGES
+
+from footnote_cli.errors import CommandError
 
 
 class UnknownTarget(Exception):
@@ -91,3 +97,25 @@ def how_many(wanted: str, cores: int, store_is_shared: bool = True) -> int:
     A number is used as it is. "auto" depends on the cores, and is one if the vector store is in its process's memory.
     """
     return int(wanted) if wanted != AUTO else (MANY if cores > 1 and store_is_shared else 1)
+
+
+SERVICES = "footnote.services"
+"""Services by name: `async (Runtime) -> App`."""
+OFFLINE = "footnote.offline"
+"""Offline tools on a deployment's own database by name: `async (data_dir) -> (database, the tool)`."""
+
+
+def found(group: str, name: str) -> Any:
+    """Return the entry point with a name. Raises CommandError if there is none."""
+    for point in entry_points(group=group, name=name):
+        return point.load()
+    raise CommandError(
+        f"No installed package provides {name!r} ({group}).", "Install all of footnote, or that package."
+    )
+
+
+def load(services: Iterable[str]) -> None:
+    """Load services, ahead of their use; that use raises the error of one that cannot be loaded."""
+    for name in services:
+        with suppress(Exception):
+            found(SERVICES, name)

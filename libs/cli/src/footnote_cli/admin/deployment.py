@@ -17,7 +17,7 @@ from footnote_store.transfer import Transfer
 from pydantic import ValidationError
 
 from footnote_cli.errors import CommandError, usage_error
-from footnote_cli.installed import SERVICES, found
+from footnote_cli.targets import SERVICES, found
 
 STORE = "store"
 VECTORS = "vectors.db"

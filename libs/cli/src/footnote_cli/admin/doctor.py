@@ -10,7 +10,7 @@ from footnote_kit import private
 from footnote_kit.clients import check_health, open_channel
 from footnote_store import folder_check
 
-from footnote_cli.admin import logs, machine, samples, stores
+from footnote_cli.admin import logs, machine, stores
 from footnote_cli.admin.deployment import STORE, deployment_of, engine_answers
 from footnote_cli.admin.findings import Finding, broken, ok, warning
 from footnote_cli.errors import CommandError
@@ -47,7 +47,7 @@ async def _stored_data(folder: Path) -> AsyncIterator[Finding]:
         yield one
     async for one in logs.examine(deployment):
         yield one
-    for one in await asyncio.to_thread(lambda: [*samples.examine(deployment), *stores.files(deployment)]):
+    for one in await asyncio.to_thread(lambda: [*stores.samples(deployment), *stores.files(deployment)]):
         yield one
     damaged = list(stores.engine(deployment))
     for one in damaged:

@@ -29,11 +29,10 @@ from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import CommandError, usage_error
+from footnote_cli.render import answer
 from footnote_cli.render import answer as drawing
-from footnote_cli.render import queried
-from footnote_cli.render.wrap import WordWrapper
-from footnote_cli.session import Session
-from footnote_cli.traces import own_waterfall
+from footnote_cli.render.text import WordWrapper
+from footnote_cli.session import Session, own_waterfall
 from footnote_cli.values import parse_filter
 
 _DOING = {
@@ -223,7 +222,7 @@ async def computation(session: Session, made: TableComputation) -> list[Renderab
             result = (await session.call(session.stub.QueryTables, request)).result
         except CommandError:  # the answer is there: its document may be deleted since, or the process busy
             result = None
-    return queried.computation(made, result)
+    return answer.computation(made, result)
 
 
 def print_footnotes(

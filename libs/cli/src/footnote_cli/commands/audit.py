@@ -12,12 +12,12 @@ from footnote.edge.v1 import audit_pb2
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest
 
 from footnote_cli.addresses import DEFAULT_DATA_DIR
-from footnote_cli.audit_logs import events, open_log
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import as_dict, make_console, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.render import audit as drawn
+from footnote_cli.render import tables as drawn
+from footnote_cli.server_or_database import events, open_log
 from footnote_cli.values import parse_moment
 
 app = typer.Typer(

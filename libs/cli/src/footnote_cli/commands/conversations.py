@@ -31,7 +31,8 @@ from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.render import answer as drawing
-from footnote_cli.render import queried, tables
+from footnote_cli.render import tables
+from footnote_cli.render.answer import computation
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 from footnote_cli.values import confirm
@@ -100,7 +101,7 @@ def _print_messages(session: Session, messages: Sequence[ConversationMessage], *
             continue
         out.print(message.text, soft_wrap=width == 0)
         lines = [*drawing.footnotes(message.answer.citations, width), *drawing.nearest(message.answer, width)]
-        made = queried.computation(message.answer.computation)
+        made = computation(message.answer.computation)
         for line in (*lines, *made, *drawing.notices(message.degradations)):
             out.print(line, soft_wrap=True)
 

@@ -14,8 +14,8 @@ from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.key_stores import NewKey, open_keys
 from footnote_cli.render import tables
+from footnote_cli.server_or_database import NewKey, open_keys
 from footnote_cli.values import confirm, parse_duration
 
 app = typer.Typer(

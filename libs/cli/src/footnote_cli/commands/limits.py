@@ -14,8 +14,8 @@ from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOp
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.limit_stores import open_limits
 from footnote_cli.render import tables
+from footnote_cli.server_or_database import open_limits
 
 app = typer.Typer(
     no_args_is_help=True,

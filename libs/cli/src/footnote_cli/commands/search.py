@@ -11,8 +11,7 @@ from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.render import answer, reasons, tables
-from footnote_cli.session import Session
-from footnote_cli.traces import own_waterfall
+from footnote_cli.session import Session, own_waterfall
 from footnote_cli.values import parse_filter, read_vector
 
 _STRATEGIES = {

@@ -1,19 +1,32 @@
-"""`footnote health`, `footnote providers`, `footnote trace`: the state of the system and its recent work."""
+"""Commands about the caller, the system and its recent work: whoami, usage, health, probe, providers, trace."""
 
 from typing import Annotated
 
+import grpc
+import grpc.aio
 import typer
 from footnote.edge.v1.providers_pb2 import ListProvidersRequest, ListProvidersResponse
-from footnote.edge.v1.system_pb2 import GetHealthRequest, GetHealthResponse
+from footnote.edge.v1.system_pb2 import (
+    GetHealthRequest,
+    GetHealthResponse,
+    GetUsageRequest,
+    GetUsageResponse,
+    ListUserUsageRequest,
+    WhoAmIRequest,
+    WhoAmIResponse,
+)
 from footnote.types.v1 import provider_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
-from footnote_cli.errors import EXIT_FAILED, usage_error
+from footnote_cli.addresses import DEFAULT_ADDRESS, check_address
+from footnote_cli.command import connected, run
+from footnote_cli.console import as_dict, make_console, print_json
+from footnote_cli.errors import EXIT_FAILED, CommandError, explain, usage_error
+from footnote_cli.listing import read_all
 from footnote_cli.render import tables
+from footnote_cli.render import usage as drawn
 from footnote_cli.render.waterfall import Waterfall
-from footnote_cli.session import Session
-from footnote_cli.traces import fetch
+from footnote_cli.session import Session, fetch, open_channel
 
 _KINDS = ("embedding", "model", "reranker", "store")
 
@@ -81,3 +94,58 @@ async def trace(
         print_json({"spans": [as_dict(span) for span in response.spans], "missing": list(response.missing)})
     else:
         session.out.print(Waterfall(response.spans, cleaned, response.missing))
+
+
+@connected("footnote whoami")
+async def whoami(session: Session) -> None:
+    """Show your identity, your key and your limits."""
+    response: WhoAmIResponse = await session.call(session.stub.WhoAmI, WhoAmIRequest())
+    if session.as_json:
+        print_json(response)
+    else:
+        session.out.print(tables.fields(drawn.who(response)))
+
+
+@connected("footnote usage")
+async def usage(
+    session: Session,
+    by_user: Annotated[bool, typer.Option("--by-user", help="By user of the tenant; for administrators.")] = False,
+) -> None:
+    """Show your storage and today's usage, and your tenant's limits."""
+    if by_user:
+        users = await read_all(session, session.stub.ListUserUsage, ListUserUsageRequest(), "users")
+        if session.as_json:
+            print_json({"users": [as_dict(user) for user in users]})
+        elif users:
+            session.out.print(drawn.users(users))
+        else:
+            session.out.print("No user has stored documents or used anything today.")
+        return
+    response: GetUsageResponse = await session.call(session.stub.GetUsage, GetUsageRequest())
+    if session.as_json:
+        print_json(response)
+        return
+    session.out.print(drawn.usage(response))
+    session.out.print(drawn.day_end(response), style="dim")
+
+
+def probe(
+    address: Annotated[
+        str, typer.Argument(metavar="HOST:PORT", envvar="FOOTNOTE_PROBE_ADDRESS", help="The service to ask.")
+    ] = DEFAULT_ADDRESS,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")] = 3.0,
+) -> None:
+    """Check whether a service is ready. Exit code 0 if so, else 1."""
+
+    async def body() -> None:
+        async with open_channel(check_address(address)) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            try:
+                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=timeout)
+            except grpc.aio.AioRpcError as error:
+                raise explain(error, address) from error
+        if answer.status != health_pb2.HealthCheckResponse.SERVING:
+            raise CommandError(f"The service at {address} is not ready.", "Its log says what it waits for.")
+        make_console().print(f"The service at {address} is ready.")
+
+    run(body)

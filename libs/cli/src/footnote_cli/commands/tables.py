@@ -11,7 +11,7 @@ from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.listing import read_all
-from footnote_cli.render.queried import result_table, rows_table
+from footnote_cli.render.answer import result_table, rows_table
 from footnote_cli.render.text import plural
 from footnote_cli.session import Session
 

@@ -1,12 +1,18 @@
 """Renders the part below an answer: footnotes, verdicts, failures, time and cost."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from footnote.edge.v1.answers_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
+from footnote.types.v1.table_pb2 import QueryResult, TableComputation
 from footnote_kit.degradations import word
-from footnote_kit.printable import printable_line
+from footnote_kit.printable import printable, printable_line
+from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from footnote_cli.console import make_console
@@ -127,3 +133,97 @@ def summary(completed: AskCompleted, waited: float) -> list[Text]:
     handles = {"answer": answer.id, "trace": completed.trace_id, "conversation": completed.conversation_id}
     further = " · ".join(f"{name} {value}" for name, value in handles.items() if value)
     return [Text(printable_line(line), style="dim") for line in (" · ".join(parts), further) if line]
+
+
+MOST_SHOWN = 20
+"""Rows of a computed answer's query that are shown; the answer lists them all."""
+
+
+def rows_table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
+    """Return rows as a table whose cells are never cut; `numbers` says which columns stand at the right."""
+    table = Table(box=None, pad_edge=False)
+    for name, is_number in zip(names, numbers, strict=True):
+        table.add_column(printable_line(name), justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(printable(value) for value in row))
+    return table
+
+
+def result_table(result: QueryResult, most: int = 0) -> Table:
+    """Return what a query gave, at most `most` rows; 0 means all."""
+    rows = [list(row) for row in (result.rows[:most] if most else result.rows)]
+    kinds = [{type(row[at]) for row in rows} - {type(None)} for at in range(len(result.columns))]
+    numbers = [one == {float} for one in kinds]
+    return rows_table(list(result.columns), [[value_text(value) for value in row] for row in rows], numbers)
+
+
+def value_text(value: object) -> str:
+    """Return a value of a query's row as text; null is empty."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def computation(made: TableComputation, result: QueryResult | None = None) -> list[RenderableType]:
+    """Return how an answer was computed; `result` is what its query gave, None where it was not run again."""
+    if not made.query:
+        return []
+    by = f" (query by {printable_line(made.model)})" if made.model else ""
+    lines: list[RenderableType] = [Text.assemble(("Computed: ", "bold"), printable_line(made.formula), by)]
+    if result is not None and (len(result.rows) > 1 or len(result.columns) > 1):
+        lines.append(result_table(result, MOST_SHOWN))
+        if len(result.rows) > MOST_SHOWN or result.truncated:
+            count = f"more than {len(result.rows)}" if result.truncated else str(len(result.rows))
+            lines.append(Text(f"The first {MOST_SHOWN} of {count} rows.", style="dim"))
+    lines.append(Text(printable_line(made.query), style="dim"))
+    return lines
+
+
+_COLUMNS = (
+    "questions", "good", "right", "part", "wrong", "wrong though supported", "refused rightly", "refused wrongly",
+    "absent refused", "footnote file", "footnote place",
+)  # fmt: skip
+_GOOD = ("right", "refused rightly")
+
+
+def show(console: Console, result: Mapping[str, Any], *, answers: bool) -> None:
+    """Print runs by tag, times and costs, comparisons and missed thresholds; `answers` adds each bad answer."""
+    for run in result["runs"]:
+        table = Table(title=f"{result['questions']}, {run['name']}")
+        table.add_column("")
+        for heading in _COLUMNS:
+            table.add_column(heading, justify="right")
+        for name, one in run["figures"].items():
+            table.add_row(name, *(_number(one[key]) for key in _COLUMNS), style="bold" if name == "all" else None)
+        console.print(table)
+        everything = run["figures"]["all"]
+        times = (
+            f"{label} {_number(everything[key]['p50'])} ms, p95 {_number(everything[key]['p95'])} ms"
+            for key, label in (("first word ms", "first word"), ("ms", "answer"))
+        )
+        cost = "" if everything["cost_usd"] is None else f", {everything['cost_usd']} USD"
+        console.print(f"{'; '.join(times)}; {everything['tokens']} tokens{cost}")
+        for id, one in run["answers"].items():
+            if one["error"]:
+                console.print(f"{id}: failed: {one['error']}", style="red")
+            elif answers and one["outcome"] not in _GOOD:
+                console.print(f"{id}: {one['outcome']}: {one['question']}", style="yellow")
+                console.print(f"  {' '.join(one['text'].split())}")
+                if one["missing"]:
+                    console.print(f"  lacks {'; '.join(one['missing'])}")
+    for one in result["compared"]:
+        console.print(
+            f"{one['run']} with {one['with']}: {one['shared']} questions in both, {len(one['better'])} better, "
+            f"{len(one['worse'])} worse, p = {one['p']:.3f} (sign test)"
+        )
+        for kind in ("better", "worse"):
+            if one[kind]:
+                console.print(f"  {kind}: {' '.join(one[kind][:20])}")
+    for line in result["missed"]:
+        console.print(line, style="red")
+
+
+def _number(value: float | int | None) -> str:
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, int) else f"{value:.3f}" if value <= 1 else f"{value:.0f}"

@@ -3,16 +3,24 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from footnote.edge.v1.audit_pb2 import (
+    AUDIT_OUTCOME_REFUSED,
+    AUDIT_OUTCOME_SUCCEEDED,
+    AuditDoor,
+    AuditEvent,
+)
 from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.edge.v1.system_pb2 import GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
+from footnote.types.v1.errors_pb2 import ErrorReason
 from footnote.types.v1.provider_pb2 import Provider
 from footnote_kit import printable as kit_words
 from footnote_kit.printable import printable, printable_line
 from footnote_text.locators import label
+from google.rpc.code_pb2 import Code
 from rich.table import Table
 from rich.text import Text
 
@@ -287,3 +295,36 @@ def _chunks(collection: collection_pb2.Collection) -> str:
     """Return the number of searched chunks, and the progress of making their vectors."""
     count, lacking = collection.chunk_count, min(collection.chunks_without_vector, collection.chunk_count)
     return f"{count} (meaning {1 - lacking / count:.0%})" if lacking else str(count)
+
+
+def events(found: Sequence[AuditEvent]) -> FittedTable:
+    """Return events as a table, with the tenant if there are several."""
+    tenants = ["Tenant"] if len({event.tenant_id for event in found}) > 1 else []
+    columns = ("Time", *tenants, "By", "From", "Action", "Resource", "Outcome")
+    result = FittedTable(*columns, optional=("From", "Resource", *tenants), whole=("Time",))
+    for event in found:
+        tenant = [Text(event.tenant_id or "-")] if tenants else []
+        result.add_row(
+            moment(event.create_time), *tenant, Text(_who(event)), Text(_where(event)), Text(event.action or "mixed"),
+            Text(event.resource), _ended(event),
+        )  # fmt: skip
+    return result
+
+
+def _who(event: AuditEvent) -> str:
+    key = f"key {event.key_id}" if event.key_id else ""
+    return " ".join(part for part in (event.user_id, key) if part) or "unknown"
+
+
+def _where(event: AuditEvent) -> str:
+    door = AuditDoor.Name(event.door).removeprefix("AUDIT_DOOR_").lower() if event.door else ""
+    return " ".join(part for part in (event.address, door) if part)
+
+
+def _ended(event: AuditEvent) -> Text:
+    times = f" ×{event.count}" if event.count > 1 else ""
+    if event.outcome == AUDIT_OUTCOME_SUCCEEDED:
+        return Text(f"done{times}", style="green")
+    style = "red" if event.outcome == AUDIT_OUTCOME_REFUSED else "yellow"
+    reason = ErrorReason.Name(event.reason).removeprefix("ERROR_REASON_") if event.reason else Code.Name(event.code)
+    return Text(f"{reason}{times}", style=style)
