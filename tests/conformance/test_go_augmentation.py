@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from footnote_conformance.opening import open_target
 from footnote_conformance.stages import suite_of
-from footnote_conformance.suite import Outcome, run
+from footnote_conformance.suite import Outcome, open_target, run
 from footnote_kit.credential import ServiceCredential, new_secret
 from footnote_kit.settings import KitSettings
 

@@ -20,7 +20,7 @@ from footnote_augmentation.app import build as build_augmentation
 from footnote_generation.app import build as build_generation
 from footnote_kit.errors import PermissionDenied
 from footnote_kit.testing import serve_app
-from footnote_providers.egress.bounds import of_collection, together
+from footnote_providers.egress.egress import of_collection, together
 from google.protobuf.json_format import ParseDict
 from support.doubles.remote_provider import RemoteProvider, remote_provider
 

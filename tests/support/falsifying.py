@@ -10,8 +10,7 @@ from typing import Any
 
 import grpc
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_conformance.refusals import refusal_of
-from footnote_conformance.target import SECONDS, Stage
+from footnote_conformance.target import SECONDS, Stage, refusal_of
 from footnote_kit.status import FinalStatus
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass

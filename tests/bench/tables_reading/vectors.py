@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
-from footnote_providers import automatic, registry
+from footnote_providers import registry
 from footnote_providers.base import Vectors
 from footnote_providers.e5.provider import COSINES as COSINES
 
@@ -35,7 +35,7 @@ class Cache:
         return np.stack([self._known[one] for one in marked]) if marked else np.zeros((0, 384), np.float32)
 
     async def _make(self, wanted: Sequence[str]) -> None:
-        async with registry.lease(EmbeddingSettings(provider=automatic.E5)) as provider:
+        async with registry.lease(EmbeddingSettings(provider=registry.E5)) as provider:
             questions = [one for one in wanted if one.startswith("q:")]
             for at, one in enumerate(questions):
                 self._known[one] = await provider.embed_query(one[2:])

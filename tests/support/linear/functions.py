@@ -195,7 +195,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
     footnote_database.engine.address footnote_kit.app.addresses
-    footnote_text.locators.label footnote_store.read_requests.search_request footnote_store.expr.any_of
+    footnote_text.locators.label footnote_store.requests.search_request footnote_store.expr.any_of
     footnote_store.fields.item_key footnote_store.ids.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key
     footnote_providers.endpoints.endpoint footnote_providers.endpoints.settings_of
@@ -220,7 +220,7 @@ NOT_TEXTS = frozenset(
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
     footnote_providers.onnx_files.find_files footnote_indexing.collections.rules.ambiguous
     footnote_generation.answering.markup.spaced footnote_augmentation.permitted.embedding_of
-    footnote_kit.private.new_socket_path footnote_providers.outbound.http_client
+    footnote_kit.private.new_socket_path footnote_providers.openai_client.http_client
     footnote_kit.redact.register footnote_kit.registration.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
     footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step

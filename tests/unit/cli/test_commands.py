@@ -187,7 +187,7 @@ def test_ingest_json_says_everything_once(footnote: Footnote, tmp_path: Path) ->
 def test_ingest_of_a_large_folder_needs_no_more_watches_than_it_may_have(
     footnote: Footnote, edge: ScriptedEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
 ) -> None:
-    monkeypatch.setattr("footnote_cli.following._LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("footnote_cli.ingestion._LOOK_AGAIN", 0.01)
     edge.watches_allowed = allowed
     for number in range(70):
         (tmp_path / f"{number}.txt").write_text(str(number))

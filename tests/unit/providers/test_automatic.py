@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_providers import registry
-from footnote_providers.automatic import choose
 from footnote_providers.e5 import files
+from footnote_providers.registry import choose
 from footnote_providers.settings import DefaultSettings
 
 

@@ -11,8 +11,7 @@ from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, Emb
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, Role
 from footnote_kit.errors import PermissionDenied
-from footnote_providers.egress.bounds import of_collection, together
-from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.egress import Egress, Use, of_collection, together
 from footnote_providers.egress.policy import Kind, Policy
 
 AWAY = Use(Kind.MODEL, "openai", "gpt-5-mini", local=False)

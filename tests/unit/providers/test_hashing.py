@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from footnote_providers import hashing
-from footnote_providers.hashing import _Words, embed
+from footnote_providers import builtin
+from footnote_providers.builtin import _Words, embed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,12 +13,12 @@ WORDS = st.text(alphabet="abcdé中文เすア9_ ", max_size=40)
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No word is known yet."""
-    monkeypatch.setattr(hashing, "_known", _Words())
+    monkeypatch.setattr(builtin, "_known", _Words())
 
 
 @given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=6))
 def test_what_was_embedded_before_changes_nothing(texts: list[str], before: list[str]) -> None:
-    hashing._known = _Words()
+    builtin._known = _Words()
     alone = embed(texts, 64)
     embed(before, 64)
     np.testing.assert_array_equal(embed(texts, 64), alone)
@@ -35,11 +35,11 @@ def test_vectors_are_those_of_earlier_releases() -> None:
 def test_more_words_than_are_kept_and_long_ones_are_embedded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"word{number} " + "x" * (number % 40) for number in range(200)]
     expected = embed(texts, 64)
-    monkeypatch.setattr(hashing, "_MOST_KEPT", 50)
+    monkeypatch.setattr(builtin, "_MOST_KEPT", 50)
     for _ in range(2):
         singly = np.concatenate([embed([text], 64) for text in texts])
         np.testing.assert_array_equal(singly, expected)
-    assert len(hashing._known._features) <= 50
+    assert len(builtin._known._features) <= 50
 
 
 EARLIER = [

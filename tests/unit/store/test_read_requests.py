@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from footnote_store.read_requests import search_request
+from footnote_store.requests import search_request
 from numpy.typing import NDArray
 from pymilvus.client.prepare import Prepare
 from pymilvus.grpc_gen.milvus_pb2 import SearchRequest

@@ -28,7 +28,7 @@ from footnote_cli import service_process, targets
 
 SHARED = (
     "footnote_kit.server", "footnote_database.transactions", "footnote_database.storage", "footnote_store.store",
-    "footnote_store.filters", "footnote_providers.automatic", "footnote_text.lexical", "footnote_text.tokens", "httpx2",
+    "footnote_store.filters", "footnote_providers.registry", "footnote_text.lexical", "footnote_text.tokens", "httpx2",
 )  # fmt: skip
 """Modules that bring in what at least two processes use: most of what is loaded, by time and size."""
 

@@ -10,7 +10,6 @@ import grpc.aio
 from footnote.client import AsyncClient, FootnoteError, Retry
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT
 from footnote.client.connection import connection as client_connection
-from footnote.edge.v1.system_pb2 import GetTraceRequest, GetTraceResponse
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 from footnote_kit.edge import EdgeStub
 from google.protobuf.message import Message
@@ -19,7 +18,6 @@ from rich.console import Console
 from footnote_cli.addresses import is_starting
 from footnote_cli.console import make_console
 from footnote_cli.errors import CommandError, explain_failure
-from footnote_cli.render.waterfall import Waterfall
 from footnote_cli.telemetry import CommandTrace
 
 # No retries: a user at a terminal sees a failure at once and can repeat the command.
@@ -111,44 +109,3 @@ def open_channel(address: str) -> grpc.aio.Channel:
 def merge_spans(*groups: Sequence[TraceSpan]) -> list[TraceSpan]:
     """Return spans without duplicate ids: several stages in one process report the same ones."""
     return list({span.span_id: span for group in groups for span in group}.values())
-
-
-_ATTEMPTS = 10
-_PAUSE = 0.1
-
-
-async def fetch(session: Session, trace_id: str) -> GetTraceResponse:
-    """Return the stages' spans of a trace."""
-    response: GetTraceResponse = await session.call(session.stub.GetTrace, GetTraceRequest(trace_id=trace_id))
-    return response
-
-
-async def own_waterfall(session: Session, trace_id: str) -> Waterfall:
-    """Return the waterfall of the call this command has just made, its own root span included.
-
-    The server records its outermost span just after the client has seen the end of the call. So the request is repeated
-    until that span is there, for at most a second.
-    """
-    own = session.telemetry.spans()
-    roots = {span.span_id for span in own}
-    response = GetTraceResponse()
-    for attempt in range(_ATTEMPTS):
-        try:
-            response = await fetch(session, trace_id)
-        except CommandError as error:
-            if error.reason != "TRACE_NOT_FOUND" or attempt == _ATTEMPTS - 1:
-                raise
-        if any(span.parent_span_id in roots for span in response.spans):
-            break
-        await asyncio.sleep(_PAUSE)
-    return Waterfall(merge_spans(response.spans, own), trace_id, _still_missing(response))
-
-
-def _still_missing(response: GetTraceResponse) -> Sequence[str]:
-    """Return the stages that did not answer and whose spans did not come from another stage either."""
-    have = {_stage(span) for span in response.spans}
-    return [stage for stage in response.missing if stage not in have]
-
-
-def _stage(span: TraceSpan) -> str:
-    return span.service.removeprefix("footnote-")

@@ -2,12 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
 
-from footnote_conformance.refusals import Refusal
-from footnote_conformance.target import Target
+import grpc
+from footnote_kit import tls
+from footnote_kit.credential import ServiceCredential
+from footnote_kit.net import is_loopback
+from footnote_kit.settings import KitSettings
+
+from footnote_conformance.target import Refusal, Stage, Target
 
 MOST_SECONDS = 120.0
 """Seconds per check."""
@@ -123,3 +129,41 @@ def summary(results: Iterable[Result]) -> Mapping[Outcome, int]:
     for result in results:
         counts[result.outcome] += 1
     return counts
+
+
+_MAX_MESSAGE = 64 * 1024 * 1024
+
+
+@asynccontextmanager
+async def open_target(
+    suite: Suite,
+    address: str,
+    others: Mapping[str, str],
+    credential: ServiceCredential | None,
+    settings: KitSettings | None = None,
+) -> AsyncIterator[Target]:
+    """Yield the stage at `address` (host:port) as a suite's target; `others` are addresses of the stages it needs.
+
+    TLS follows the settings (FOOTNOTE_TLS_…), as for every service; without a `credential` the certificate alone
+    authenticates.
+    """
+    settings = settings or KitSettings()
+    async with AsyncExitStack() as stack:
+        stages = [
+            Stage(name, await stack.enter_async_context(_channel(where, settings)), credential)
+            for name, where in {suite.stage: address, **{name: others[name] for name in suite.needs}}.items()
+        ]
+        yield Target.of(stages[0], stages[1:], suite.probe)
+
+
+def _channel(address: str, settings: KitSettings) -> grpc.aio.Channel:
+    options = [
+        ("grpc.max_send_message_length", _MAX_MESSAGE),
+        ("grpc.max_receive_message_length", _MAX_MESSAGE),
+        ("grpc.enable_retries", 0),
+        ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
+    ]
+    credentials = tls.channel_credentials(settings)
+    if credentials is None:
+        return grpc.aio.insecure_channel(address, options=options)
+    return grpc.aio.secure_channel(address, credentials, options=options)

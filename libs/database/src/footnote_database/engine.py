@@ -9,7 +9,7 @@ from footnote_kit.logs import get_logger
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from footnote_database import cancel_safe, failures, liveness, tls, zero_bytes
+from footnote_database import cancel_safe, failures, liveness, tls
 from footnote_database.sqlite import pragmas
 from footnote_database.traits import Pool, Traits, Writers
 
@@ -27,7 +27,7 @@ def connect(url: URL, traits: Traits) -> AsyncEngine:
     Zero bytes in parameters become replacement characters, on both databases.
     """
     engine = _sqlite(url, traits) if url.get_backend_name() == "sqlite" else _postgres(url, traits)
-    event.listen(engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
+    event.listen(engine.sync_engine, "before_cursor_execute", replace_zero_bytes, retval=True)
     return engine
 
 
@@ -105,3 +105,37 @@ def _pool(pool: Pool | None) -> dict[str, Any]:
     if pool is None:
         return {}
     return {"pool_size": pool.size, "max_overflow": pool.overflow, "pool_timeout": pool.seconds}
+
+
+def replace_zero_bytes(
+    _connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, many: bool
+) -> tuple[str, Any]:
+    """Replace zero bytes by U+FFFD; a listener for SQLAlchemy's before_cursor_execute with retval."""
+    rows = parameters if many else [parameters]
+    if any(_has(value) for row in rows or () for value in _values(row)):
+        rows = [_replaced(row) for row in rows]
+        return statement, rows if many else rows[0]
+    return statement, parameters
+
+
+def _values(row: Any) -> Any:
+    return row.values() if isinstance(row, dict) else row or ()
+
+
+def _has(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    return isinstance(value, list) and any(map(_has, value))
+
+
+def _replaced(row: Any) -> Any:
+    if isinstance(row, dict):
+        return {name: shown(value) for name, value in row.items()}
+    return type(row)(shown(value) for value in row)
+
+
+def shown(value: Any) -> Any:
+    """Return a value without zero bytes."""
+    if isinstance(value, list):
+        return [shown(one) for one in value]
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value

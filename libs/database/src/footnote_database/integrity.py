@@ -1,6 +1,7 @@
 """Checks a database at start-up, and reports a damaged, missing or newer one in a sentence."""
 
 import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Mapping
@@ -11,7 +12,6 @@ from footnote_kit.logs import get_logger
 
 from footnote_database import salvage
 from footnote_database.damaged_log import LostCommits, discard, lost_commits
-from footnote_database.durable import sync
 
 CHECKED_BYTES = 64 * 1024 * 1024
 """Size up to which every page is checked at start-up; of a larger file, the beginning, schema and length."""
@@ -192,3 +192,14 @@ def newer(where: str, name: str, version: str) -> FailedPrecondition:
         f"The {name} database {where} was written by a later release (schema {version}): start that one, or put back "
         "the copy that was made before it."
     )
+
+
+def sync(*paths: Path) -> None:
+    """Force what is written of these files, and what is in these folders, to the disk; skips what cannot be opened."""
+    for path in paths:
+        with contextlib.suppress(OSError):  # it is not there, or its file system cannot do it
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)

@@ -20,7 +20,7 @@ from footnote_kit.app import Runtime
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
-from footnote_database.durable import sync
+from footnote_database.integrity import sync
 
 NAME = "installation"
 _MARKS = "parts"

@@ -17,7 +17,7 @@ from footnote_kit.errors import FailedPrecondition
 from sqlalchemy.exc import DBAPIError
 
 from footnote_database import integrity
-from footnote_database.zero_bytes import shown
+from footnote_database.engine import shown
 
 _BATCH = 500
 _LOCK = 7_100_099

@@ -25,6 +25,11 @@ from footnote_providers.resilience import RetryableFailure
 if TYPE_CHECKING:
     import openai
     from openai.types.shared_params import ResponseFormatJSONSchema
+from footnote_kit.context import request_id
+from footnote_kit.telemetry import provider_traceparent
+from openai import DefaultAsyncHttpxClient
+
+from footnote_providers.egress.policy import stays_here
 
 _PASSING = frozenset({408, 409, 425, 429})
 _NO_SCHEMA = frozenset({400, 404, 415, 422, 501})
@@ -100,7 +105,7 @@ class OpenAIClient:
     def _open(self) -> openai.AsyncOpenAI:
         import openai
 
-        from footnote_providers.outbound import http_client
+        pass
 
         return openai.AsyncOpenAI(
             api_key=self._endpoint.api_key or "none",
@@ -304,3 +309,26 @@ def _words(error: openai.APIError) -> str:
     message = body.get("message") if isinstance(body, dict) else None
     # Redact before cutting, because half a key is no longer recognised.
     return redact(" ".join(str(message or error.message)[:_READ].split()))[:_SHOWN]
+
+
+REQUEST_ID = "X-Client-Request-Id"
+"""The header that carries the request id to the provider's log; OpenAI defines the name."""
+
+
+async def _marked(request: httpx2.Request) -> None:
+    """Add the id of the call being served to a request, and its trace where the deployment sends that."""
+    if known := request_id():
+        request.headers[REQUEST_ID] = known
+    if traced := provider_traceparent():
+        request.headers["traceparent"] = traced
+
+
+def http_client(base_url: str) -> DefaultAsyncHttpxClient:
+    """Return a client for one endpoint.
+
+    It follows no redirects: they would send texts, and perhaps a key, to an address that is not configured. It
+    reaches local addresses without a proxy. Each request carries the id of the call being served.
+    """
+    return DefaultAsyncHttpxClient(
+        follow_redirects=False, trust_env=not stays_here(base_url), event_hooks={"request": [_marked]}
+    )

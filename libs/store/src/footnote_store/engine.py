@@ -14,8 +14,10 @@ import asyncio
 import contextlib
 import fcntl
 import importlib.util
+import math
 import os
 import signal
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -27,7 +29,6 @@ from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
 
 from footnote_store import folder_check
-from footnote_store.compaction import age, compact, needs_compaction
 from footnote_store.endpoint import Endpoint, Loopback, Socket
 
 _log = get_logger("footnote.store.engine")
@@ -283,3 +284,45 @@ class EmbeddedEngine:
             except TimeoutError:
                 continue
             return
+
+
+def needs_compaction(database: Path) -> bool:
+    """Return whether the file was written since its last compaction."""
+    try:
+        written = database.stat().st_mtime_ns
+    except OSError:
+        return False
+    try:
+        return _marker(database).stat().st_mtime_ns < written
+    except OSError:
+        return True
+
+
+def age(database: Path) -> float:
+    """Return the seconds since the last compaction; infinity when there was none."""
+    try:
+        return time.time() - _marker(database).stat().st_mtime
+    except OSError:
+        return math.inf
+
+
+def compact(database: Path) -> bool:
+    """Compact the file if it was written since the last time; return whether that happened.
+
+    The engine must not be running. After a failure the file stays as it is.
+    """
+    if not needs_compaction(database):
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
+            connection.execute("PRAGMA secure_delete=ON")
+            connection.execute("VACUUM")
+        _marker(database).touch()
+    except (sqlite3.Error, OSError) as error:
+        _log.warning("store_not_compacted", error=type(error).__name__)
+        return False
+    return True
+
+
+def _marker(database: Path) -> Path:
+    return database.with_name("compacted")

@@ -17,9 +17,10 @@ from pymilvus.client.utils import check_status
 from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
 from pymilvus.milvus_client.index import IndexParams
 
-from footnote_store import read_requests
+from footnote_store import requests
 from footnote_store.compiler import TRUE, conjunction, quote
 from footnote_store.connection import Connection
+from footnote_store.requests import write_request
 from footnote_store.rows import (
     CHUNK_OUTPUT,
     MESSAGE_OUTPUT,
@@ -37,7 +38,6 @@ from footnote_store.rows import (
     unit,
 )
 from footnote_store.scope import RowScope
-from footnote_store.write_requests import write_request
 
 _BATCH = 500
 _PAGE = 10_000  # the engine returns at most 16 384 rows at once
@@ -171,8 +171,8 @@ class VectorStore(Connection):
 
         async def search(client: AsyncMilvusClient) -> list[Hit]:
             expr = conjunction([scope.searched(by_tenant=not self._embedded), where])
-            columns, scores = await read_requests.search(client, space, field, query, expr, limit, output, timeout)
-            return read_requests.hits(columns, scores) if scores else []
+            columns, scores = await requests.search(client, space, field, query, expr, limit, output, timeout)
+            return requests.hits(columns, scores) if scores else []
 
         found: list[Hit] = await self._read("search", space, timeout, search, channel=field, empty=[])
         return found
@@ -207,8 +207,8 @@ class VectorStore(Connection):
                 client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset
             ) -> list[Hit]:
                 output = ["id", *CHUNK_OUTPUT, *(["dense"] if vectors else [])]
-                columns = await read_requests.query(client, space, page, size, offset, output, timeout)
-                return read_requests.hits(columns, [0.0] * len(columns["id"])) if columns else []
+                columns = await requests.query(client, space, page, size, offset, output, timeout)
+                return requests.hits(columns, [0.0] * len(columns["id"])) if columns else []
 
             found: list[Hit] = await self._read("query", space, timeout, query)
             hits.extend(sorted(found, key=lambda hit: hit.id))

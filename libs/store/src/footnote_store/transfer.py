@@ -14,9 +14,9 @@ from pymilvus import AsyncMilvusClient
 from pymilvus.grpc_gen.milvus_pb2 import UpsertRequest
 
 from footnote_store.compiler import quote
+from footnote_store.requests import write_request
 from footnote_store.rows import dimensions_of, space_name
 from footnote_store.store import VectorStore
-from footnote_store.write_requests import write_request
 
 PAGE = 500
 _SECONDS = 120.0

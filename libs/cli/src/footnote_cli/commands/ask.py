@@ -27,12 +27,13 @@ from rich.text import Text
 
 from footnote_cli import listing
 from footnote_cli.command import connected
+from footnote_cli.commands.status import own_waterfall
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.render import answer
 from footnote_cli.render import answer as drawing
 from footnote_cli.render.text import WordWrapper
-from footnote_cli.session import Session, own_waterfall
+from footnote_cli.session import Session
 from footnote_cli.values import parse_filter
 
 _DOING = {

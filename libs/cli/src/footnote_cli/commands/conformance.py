@@ -83,8 +83,7 @@ def _chosen(stage: str, names: list[str]) -> "tuple[Suite, list[Check]]":
 async def _asked(
     suite: "Suite", checks: "list[Check]", address: str, others: dict[str, str], folder: Path | None, as_json: bool
 ) -> None:
-    from footnote_conformance.opening import open_target
-    from footnote_conformance.suite import Outcome, run, summary
+    from footnote_conformance.suite import Outcome, open_target, run, summary
 
     from footnote_cli.credentials import service_secret
 

@@ -8,10 +8,11 @@ from footnote.edge.v1.answers_pb2 import SearchRequest, SearchResponse
 from footnote.types.v1 import collection_pb2
 
 from footnote_cli.command import connected
+from footnote_cli.commands.status import own_waterfall
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.render import answer, reasons, tables
-from footnote_cli.session import Session, own_waterfall
+from footnote_cli.session import Session
 from footnote_cli.values import parse_filter, read_vector
 
 _STRATEGIES = {

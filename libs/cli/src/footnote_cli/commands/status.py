@@ -1,5 +1,7 @@
 """Commands about the caller, the system and its recent work: whoami, usage, health, probe, providers, trace."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 import grpc
@@ -9,12 +11,15 @@ from footnote.edge.v1.providers_pb2 import ListProvidersRequest, ListProvidersRe
 from footnote.edge.v1.system_pb2 import (
     GetHealthRequest,
     GetHealthResponse,
+    GetTraceRequest,
+    GetTraceResponse,
     GetUsageRequest,
     GetUsageResponse,
     ListUserUsageRequest,
     WhoAmIRequest,
     WhoAmIResponse,
 )
+from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 from footnote.types.v1 import provider_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -26,7 +31,7 @@ from footnote_cli.listing import read_all
 from footnote_cli.render import tables
 from footnote_cli.render import usage as drawn
 from footnote_cli.render.waterfall import Waterfall
-from footnote_cli.session import Session, fetch, open_channel
+from footnote_cli.session import Session, merge_spans, open_channel
 
 _KINDS = ("embedding", "model", "reranker", "store")
 
@@ -89,7 +94,7 @@ async def trace(
             f"'{trace_id}' is not a trace id.",
             "It has 32 hexadecimal digits; `footnote ask` prints one under each answer.",
         )
-    response = await fetch(session, cleaned)
+    response = await fetch_trace(session, cleaned)
     if session.as_json:
         print_json({"spans": [as_dict(span) for span in response.spans], "missing": list(response.missing)})
     else:
@@ -149,3 +154,44 @@ def probe(
         make_console().print(f"The service at {address} is ready.")
 
     run(body)
+
+
+_ATTEMPTS = 10
+_PAUSE = 0.1
+
+
+async def fetch_trace(session: Session, trace_id: str) -> GetTraceResponse:
+    """Return the stages' spans of a trace."""
+    response: GetTraceResponse = await session.call(session.stub.GetTrace, GetTraceRequest(trace_id=trace_id))
+    return response
+
+
+async def own_waterfall(session: Session, trace_id: str) -> Waterfall:
+    """Return the waterfall of the call this command has just made, its own root span included.
+
+    The server records its outermost span just after the client has seen the end of the call. So the request is repeated
+    until that span is there, for at most a second.
+    """
+    own = session.telemetry.spans()
+    roots = {span.span_id for span in own}
+    response = GetTraceResponse()
+    for attempt in range(_ATTEMPTS):
+        try:
+            response = await fetch_trace(session, trace_id)
+        except CommandError as error:
+            if error.reason != "TRACE_NOT_FOUND" or attempt == _ATTEMPTS - 1:
+                raise
+        if any(span.parent_span_id in roots for span in response.spans):
+            break
+        await asyncio.sleep(_PAUSE)
+    return Waterfall(merge_spans(response.spans, own), trace_id, _still_missing(response))
+
+
+def _still_missing(response: GetTraceResponse) -> Sequence[str]:
+    """Return the stages that did not answer and whose spans did not come from another stage either."""
+    have = {_stage(span) for span in response.spans}
+    return [stage for stage in response.missing if stage not in have]
+
+
+def _stage(span: TraceSpan) -> str:
+    return span.service.removeprefix("footnote-")

@@ -6,9 +6,8 @@ from typing import Any
 
 from footnote.stages.v1.scope_pb2 import Scope
 
-from footnote_conformance.refusals import Refusal
 from footnote_conformance.suite import Failed, expect
-from footnote_conformance.target import Target, request_of
+from footnote_conformance.target import Refusal, Target, request_of
 
 _SHOWN = 200
 Expected = tuple[str, str]

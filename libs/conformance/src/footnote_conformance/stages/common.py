@@ -15,11 +15,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 
 from footnote_conformance import violations
-from footnote_conformance.refusals import Refusal, refusal_of
 from footnote_conformance.stages import proofs
 from footnote_conformance.stages.asking import INVALID, at_once, refused
 from footnote_conformance.suite import Suite, expect
-from footnote_conformance.target import SECONDS, Target, contract_of, request_of
+from footnote_conformance.target import SECONDS, Refusal, Target, contract_of, refusal_of, request_of
 
 _REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 _MISSING = ("UNAUTHENTICATED", "SCOPE_MISSING")

@@ -19,11 +19,10 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 
-from footnote_conformance.refusals import refusal_of
 from footnote_conformance.stages import common
 from footnote_conformance.stages.asking import at_once, refused, refused_field, stranger, with_scope
 from footnote_conformance.suite import Suite, expect
-from footnote_conformance.target import Target
+from footnote_conformance.target import Target, refusal_of
 
 SUITE = Suite("generation", probe="ListProviders")
 common.add_to(SUITE)

@@ -10,12 +10,11 @@ from footnote.types.v1.role_pb2 import ROLE_SYSTEM, ROLE_WRITER
 from footnote.types.v1.vector_pb2 import VectorRow
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages.asking import refused, stranger, with_scope
 from footnote_conformance.stages.common import walked
 from footnote_conformance.stages.library import TEXTS, Library
 from footnote_conformance.suite import Suite, expect
-from footnote_conformance.target import Target
+from footnote_conformance.target import Refusal, Target
 
 _NO_COLLECTION = ("NOT_FOUND", "COLLECTION_NOT_FOUND")
 _NO_VECTOR = ("NOT_FOUND", "VECTOR_NOT_FOUND")

@@ -7,13 +7,12 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.role_pb2 import ROLE_READER
 
-from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages import common, holdings
 from footnote_conformance.stages.asking import refused, stranger, with_scope
 from footnote_conformance.stages.common import foreign_token, walked
 from footnote_conformance.stages.library import TEXTS, Library, blocks_of
 from footnote_conformance.suite import Suite, expect
-from footnote_conformance.target import Target
+from footnote_conformance.target import Refusal, Target
 
 SUITE = Suite("indexing", probe="ListProviders")
 common.add_to(SUITE)

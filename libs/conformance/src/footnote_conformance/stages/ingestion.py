@@ -10,13 +10,12 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages import common
 from footnote_conformance.stages.asking import INVALID, refused, stranger, with_scope
 from footnote_conformance.stages.common import foreign_token, walked
 from footnote_conformance.stages.library import Library
 from footnote_conformance.suite import Suite, expect
-from footnote_conformance.target import Target, request_of
+from footnote_conformance.target import Refusal, Target, request_of
 
 SUITE = Suite("ingestion", probe="GetIsolation", needs=("indexing",))
 common.add_to(SUITE)

@@ -9,9 +9,8 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 
-from footnote_conformance.refusals import Refusal
 from footnote_conformance.suite import expect
-from footnote_conformance.target import Stage, request_of
+from footnote_conformance.target import Refusal, Stage, request_of
 
 TEXTS = {
     "sextant": "The sextant of the museum was made by Franklin in 1845. Its arc is of brass.",

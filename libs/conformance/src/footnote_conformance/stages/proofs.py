@@ -9,10 +9,9 @@ from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_kit.credential import CLOCK_SKEW, EVERY_METHOD, HEADER, MAX_LIFETIME, ServiceCredential
 from google.protobuf.descriptor import MethodDescriptor
 
-from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages.asking import refused
 from footnote_conformance.suite import Skipped, Suite, expect
-from footnote_conformance.target import Stage, Target, request_of
+from footnote_conformance.target import Refusal, Stage, Target, request_of
 
 _INVALID = ("UNAUTHENTICATED", "SCOPE_INVALID")
 _LIFE = 60

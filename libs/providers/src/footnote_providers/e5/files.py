@@ -84,7 +84,7 @@ def _package() -> Path | None:
 
 def _make(source: Path, folder: Path) -> None:
     """Write both files into a temporary folder and rename it."""
-    from footnote_providers.e5 import graph, vocabulary, weights  # imports `onnx`, needed only once
+    from footnote_providers.e5 import graph, weights
 
     with source.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
@@ -96,7 +96,7 @@ def _make(source: Path, folder: Path) -> None:
     whole = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
         graph.write(opened, whole / "model.onnx")
-        vocabulary.write(opened.vocabulary, whole / "tokenizer.json")
+        weights.write_vocabulary(opened.vocabulary, whole / "tokenizer.json")
         shutil.rmtree(folder, ignore_errors=True)
         whole.rename(folder)
     finally:

@@ -19,7 +19,7 @@ from footnote_text.language_model import cache_folder
 
 from footnote_providers.base import Vectors
 from footnote_providers.e5.files import made
-from footnote_providers.e5.wire import FAILED, HEADER, READY
+from footnote_providers.e5.worker import FAILED, HEADER, READY
 
 _log = get_logger(__name__)
 _START, _ANSWER = 60.0, 120.0  # seconds

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from footnote_providers.base import Cosines, Health, Vectors
 from footnote_providers.e5.process import EmbeddingProcess
-from footnote_providers.e5.wire import PASSAGES, QUERIES
+from footnote_providers.e5.worker import PASSAGES, QUERIES
 
 MODEL = "multilingual-e5-small"
 DIMENSIONS = 384

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import resource
+import struct
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +20,14 @@ from typing import BinaryIO
 from footnote_kit.errors import FootnoteError
 
 from footnote_providers.e5 import files
-from footnote_providers.e5.wire import DONE, FAILED, HEADER, PASSAGES, QUERIES, READY
 from footnote_providers.onnx_local import OnnxEmbeddings, Settings, cores
+
+HEADER = struct.Struct("<IBI")
+QUERIES, PASSAGES = 0, 1
+DONE, FAILED = 0, 1
+READY = 0
+"""The number of the first response, which needs no request: the model is loaded."""
+
 
 PREFIXES = {QUERIES: "query: ", PASSAGES: "passage: "}
 _MOST_MEMORY = 4 << 30

@@ -9,7 +9,7 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.errors import FootnoteError
-from footnote_providers.egress.bounds import together
+from footnote_providers.egress.egress import together
 
 from footnote_edge.asking.question import Draft, Question, QuestionSettings, Remembered
 from footnote_edge.asking.recall import without

@@ -19,8 +19,7 @@ from footnote.types.v1.collection_pb2 import (
 from footnote_kit.collection_settings import overlay, shared
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_providers.egress import limits
-from footnote_providers.egress.bounds import together
-from footnote_providers.egress.egress import Egress
+from footnote_providers.egress.egress import Egress, together
 
 from footnote_edge.asking.question import Question, QuestionSettings
 from footnote_edge.asking.thread import Thread

@@ -9,7 +9,7 @@ from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveRequest, Retriev
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_STORE_UNAVAILABLE, PIPELINE_STAGE_RETRIEVAL
 from footnote_kit.errors import FootnoteError
-from footnote_providers.egress.bounds import together
+from footnote_providers.egress.egress import together
 
 from footnote_edge.asking.planning import with_rewriting
 from footnote_edge.asking.question import Draft, Found, Question, wants_search

@@ -15,7 +15,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.caches import EpochCache
 from footnote_kit.epochs import EpochReader, received
 from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_providers.egress.bounds import of_collection, together
+from footnote_providers.egress.egress import of_collection, together
 
 from footnote_edge.ports import Stages
 

@@ -11,7 +11,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
-from footnote_providers.egress.bounds import of_collection
+from footnote_providers.egress.egress import of_collection
 
 from footnote_edge.ports import Stages
 

@@ -17,7 +17,7 @@ from footnote_kit.caches import AgedCache
 from footnote_kit.context import time_remaining
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_providers.egress.bounds import of_collection
+from footnote_providers.egress.egress import of_collection
 
 from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.documents import Documents

@@ -11,7 +11,7 @@ import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_providers import automatic, registry
+from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors
 from footnote_providers.e5 import files
 from footnote_providers.settings import DefaultSettings
@@ -33,16 +33,16 @@ class EmbeddingLikeness:
     """
 
     def __init__(self, seconds: float = _SECONDS) -> None:
-        self._chosen = EmbeddingSettings(provider=automatic.choose(DefaultSettings()).provider)
+        self._chosen = EmbeddingSettings(provider=registry.choose(DefaultSettings()).provider)
         registration = registry.registrations().get(self._chosen.provider)
         self._usable = (
             registration is not None
             and registration.local
             and registration.knows_cosines
             and not registration.builtin
-            and (registration.id != automatic.E5 or files.installed())
+            and (registration.id != registry.E5 or files.installed())
         )
-        if not self._usable and self._chosen.provider == automatic.E5:
+        if not self._usable and self._chosen.provider == registry.E5:
             _log.warning("likeness_unavailable", reason="e5 is not installed here")
         self._seconds = seconds
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()

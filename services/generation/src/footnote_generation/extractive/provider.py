@@ -10,7 +10,7 @@ from typing import Any
 from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.table_pb2 import TableDescription
-from footnote_providers import automatic
+from footnote_providers import registry
 from footnote_text import intents, locales, tokens
 from footnote_text.answer_locale import is_thanks
 from footnote_text.intents import Intent
@@ -75,7 +75,7 @@ class Extractive:
     @property
     def reads_tables(self) -> bool:
         """Whether questions over tables are read by meaning: operations were fitted on e5's vectors alone."""
-        return self._likeness is not None and self._likeness.provider == automatic.E5
+        return self._likeness is not None and self._likeness.provider == registry.E5
 
     async def read_tables(self, question: str, tables: Sequence[TableDescription]) -> TableReading | None:
         """Return what e5 says of a question over tables; None without it, or where it did not answer in time."""

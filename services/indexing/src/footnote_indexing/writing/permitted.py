@@ -7,11 +7,11 @@ from footnote.stages.v1 import scope_pb2, text_bounds_pb2
 from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import FailedPrecondition, PermissionDenied
 from footnote_providers import registry
-from footnote_providers.automatic import Choice
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
 from footnote_providers.own_vectors import brings_own
+from footnote_providers.registry import Choice
 from google.protobuf import json_format
 
 from footnote_indexing.writing.vectorizers import Vectorizers

@@ -12,9 +12,9 @@ from footnote_kit import names
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.telemetry import counter, span
 from footnote_providers import registry
-from footnote_providers.automatic import Choice, choose
 from footnote_providers.base import EmbeddingProvider, Vectors
 from footnote_providers.own_vectors import brings_own
+from footnote_providers.registry import Choice, choose
 from footnote_providers.settings import AUTO, DefaultSettings
 
 from footnote_indexing.ports import EmbeddingCache

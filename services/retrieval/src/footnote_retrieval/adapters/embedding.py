@@ -15,9 +15,9 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import span
 from footnote_providers import registry
-from footnote_providers.automatic import choose
 from footnote_providers.base import HoldsItsWeight, KnowsItsCosines, WeighsQuestions
 from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.registry import choose
 from footnote_providers.settings import DefaultSettings
 
 from footnote_retrieval.ports import NO_BOUNDS, QueryVector

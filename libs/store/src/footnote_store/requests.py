@@ -6,16 +6,17 @@ as the engine's search. Its handler's stub returns the raw response.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pymilvus import AsyncMilvusClient
+from pymilvus import AsyncMilvusClient, DataType
 from pymilvus.client.prepare import Prepare
 from pymilvus.client.utils import check_status
 from pymilvus.grpc_gen.common_pb2 import DslType, PlaceholderGroup, PlaceholderType
-from pymilvus.grpc_gen.milvus_pb2 import QueryResults, SearchRequest, SearchResults
+from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, QueryResults, SearchRequest, SearchResults, UpsertRequest
 from pymilvus.grpc_gen.schema_pb2 import FieldData
 
 from footnote_store.rows import HIT_COLUMNS, Hit
@@ -90,3 +91,45 @@ def _values(field: FieldData) -> Sequence[Any]:
     kind = field.scalars.WhichOneof("data")
     values: Sequence[Any] = getattr(field.scalars, kind).data if kind else ()
     return values
+
+
+Request = TypeVar("Request", UpsertRequest, InsertRequest)
+
+
+def write_request(kind: type[Request], space: str, rows: Sequence[Mapping[str, Any]]) -> Request:
+    """Return the request that writes rows with equal columns; a column's first value determines its type."""
+    request = kind(collection_name=space, num_rows=len(rows))
+    for name in rows[0]:
+        _fill(request.fields_data.add(field_name=name), [row[name] for row in rows])
+    return request
+
+
+def _fill(field: FieldData, values: Sequence[Any]) -> None:
+    first = values[0]
+    if isinstance(first, str):
+        field.type = DataType.VARCHAR
+        field.scalars.string_data.data.extend(values)
+    elif isinstance(first, int):
+        field.type = DataType.INT64
+        field.scalars.long_data.data.extend(values)
+    elif isinstance(first, Mapping):
+        field.type = DataType.JSON
+        field.scalars.json_data.data.extend(
+            json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() for value in values
+        )
+    else:
+        field.type = DataType.FLOAT_VECTOR
+        vectors = np.asarray(values, dtype="<f4")
+        field.vectors.dim = vectors.shape[1]
+        # Packed floats are exactly these bytes; adding them one by one would create a Python object for each.
+        field.vectors.float_vector.MergeFromString(_packed(vectors.tobytes()))
+
+
+def _packed(data: bytes) -> bytes:
+    """Return protobuf's encoding of a bytes field with number 1: tag, length, bytes."""
+    length, head = len(data), bytearray(b"\x0a")
+    while length > 0x7F:
+        head.append(length & 0x7F | 0x80)
+        length >>= 7
+    head.append(length)
+    return bytes(head) + data
