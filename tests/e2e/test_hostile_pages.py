@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListConversationsRequest
-from footnote_edge.http.transcoding.rules import rules
+from footnote_edge.http.transcoding.binding import rules
 from footnote_kit.edge import METHODS, EdgeStub
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass

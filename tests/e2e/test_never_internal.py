@@ -29,7 +29,7 @@ from footnote.edge.v1 import vectors_pb2 as vec
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote.types.v1.vector_pb2 import VectorRow
-from footnote_edge.http.transcoding.rules import Rule, rules
+from footnote_edge.http.transcoding.binding import Rule, rules
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.field_behavior import is_required
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor

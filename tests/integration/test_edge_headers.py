@@ -14,7 +14,7 @@ from footnote_edge.app import build
 from footnote_edge.http.console import pages
 from footnote_edge.http.openapi.document import document
 from footnote_edge.http.serving.connections import MAX_HEAD_BYTES
-from footnote_edge.http.transcoding.rules import rules
+from footnote_edge.http.transcoding.binding import rules
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unauthenticated
 from footnote_kit.testing import Served, serve_app

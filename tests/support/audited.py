@@ -11,7 +11,7 @@ from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, UploadDocume
 from footnote.edge.v1.keys_pb2 import CreateKeyRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
 from footnote.types.v1.role_pb2 import ROLE_READER
-from footnote_edge.http.transcoding.rules import Rule, rules
+from footnote_edge.http.transcoding.binding import Rule, rules
 from footnote_kit.edge import METHODS, EdgeStub
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass

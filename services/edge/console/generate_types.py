@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from footnote.edge.v1 import documents_pb2
-from footnote_edge.http.transcoding.rules import rules
+from footnote_edge.http.transcoding.binding import rules
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 TARGET = Path(__file__).parent / "src" / "api" / "types.ts"

@@ -14,7 +14,7 @@ from footnote.types.v1 import collection_pb2
 from footnote.types.v1.answer_pb2 import MemoryMessage, Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote_augmentation import budget, neutralise, phrases, plan, subject, substitution
-from footnote_edge.audit import call_origins
+from footnote_edge.audit import events
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
 from footnote_generation.answering import addresses, markup, nearest, policy
@@ -85,7 +85,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.tables.literals.is_written": lambda t: [literals.is_written(one, t) for one in (t, t[:200])],
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
-    "footnote_edge.audit.call_origins.origin_of_request": lambda t: call_origins.origin_of_request(t, None),
+    "footnote_edge.audit.events.origin_of_request": lambda t: events.origin_of_request(t, None),
     "footnote_edge.sources.patterns.matches": lambda t: [
         patterns.matches(t, "docs/guide.md"), patterns.matches("**/*a*b*.md", t)
     ],
@@ -222,7 +222,7 @@ NOT_TEXTS = frozenset(
     footnote_generation.answering.markup.spaced footnote_augmentation.permitted.embedding_of
     footnote_kit.private.new_socket_path footnote_providers.openai_client.http_client
     footnote_kit.redact.register footnote_kit.registration.unconfigured footnote_store.rows.own_key
-    footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
+    footnote_edge.http.dialects.wrapper.addition footnote_store.rows.message_key
     footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step
     footnote_edge.jobs.operation_workflows.step
     footnote_kit.transient_errors.unavailable footnote_database.integrity.newer footnote_database.storage.database

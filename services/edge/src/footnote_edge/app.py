@@ -50,12 +50,11 @@ from footnote_edge.documents.reconcile import Reconciler
 from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.views import DocumentViews
 from footnote_edge.documents.watch import DocumentWatches
-from footnote_edge.gateway.first_key import first_key
 from footnote_edge.gateway.guard import CallGuard, guard
 from footnote_edge.gateway.identity import Authenticator, authenticator
-from footnote_edge.gateway.keys import ApiKeys
+from footnote_edge.gateway.keys import ApiKeys, first_key
 from footnote_edge.gateway.limits import Admission, Watches
-from footnote_edge.gateway.operators import Operators
+from footnote_edge.gateway.principals import Operators
 from footnote_edge.http.web import Web
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.jobs import Jobs

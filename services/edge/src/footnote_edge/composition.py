@@ -38,7 +38,7 @@ from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.stages import connect, telemetry_of
 from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.adapters.usage import UsageTable
-from footnote_edge.audit.call_origins import CallOrigins
+from footnote_edge.audit.events import CallOrigins
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.evaluations import Evaluations
@@ -82,9 +82,8 @@ from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.following import DocumentFollower
 from footnote_edge.sources.kinds.built_in import BUILT_IN
-from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.registry import Kinds
+from footnote_edge.sources.registry import Kinds, Openings
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Vault
 from footnote_edge.sources.service import Sources

@@ -21,7 +21,7 @@ from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.views import DocumentViews
 from footnote_edge.documents.watch import DocumentWatches
-from footnote_edge.gateway.operators import Operators
+from footnote_edge.gateway.principals import Operators
 from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs

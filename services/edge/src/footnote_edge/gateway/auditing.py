@@ -15,9 +15,8 @@ from google.protobuf.message import Message
 from opentelemetry import trace
 
 from footnote_edge.audit import resources
-from footnote_edge.audit.call_origins import CallOrigins
 from footnote_edge.audit.coverage import AUDITED
-from footnote_edge.audit.events import CallOrigin, Event, Principal
+from footnote_edge.audit.events import CallOrigin, CallOrigins, Event, Principal
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.principals import Identity, Proof

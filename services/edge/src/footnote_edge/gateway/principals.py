@@ -6,7 +6,10 @@ from datetime import datetime
 from enum import Enum
 
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_kit.errors import Unauthenticated
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
+from footnote_kit.errors import PermissionDenied, Unauthenticated
+
+from footnote_edge.settings import Settings
 
 REFUSAL = "The key or token is missing, unknown, expired or revoked."
 """One message for every cause: a more precise one would help only attackers."""
@@ -73,3 +76,28 @@ def identity() -> Identity:
     if found is None:
         raise Unauthenticated(REFUSAL)
     return found
+
+
+class Operators:
+    """Distinguishes operators from administrators of a tenant."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._tenant = settings.operator_tenant
+
+    def includes(self, identity: Identity) -> bool:
+        """Return whether a caller is an operator."""
+        if ROLE_ADMIN not in identity.scope.roles:
+            return False
+        return identity.proof is Proof.NONE or (bool(self._tenant) and identity.scope.tenant_id == self._tenant)
+
+    def check(self, identity: Identity) -> None:
+        """Raise PermissionDenied for a caller that is no operator."""
+        if not self.includes(identity):
+            raise PermissionDenied("This needs an operator of the deployment.", reason="OPERATOR_ONLY")
+
+    def tenant(self, identity: Identity, named: str) -> str:
+        """Return the tenant that a caller names, by default its own; raises PermissionDenied for another."""
+        own = identity.scope.tenant_id
+        if named and named != own:
+            self.check(identity)
+        return named or own

@@ -28,9 +28,9 @@ from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.serving.origins import Origins
 from footnote_edge.http.serving.outermost import OutermostLayer
 from footnote_edge.http.serving.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
-from footnote_edge.http.transcoding import exports, transcoder, uploads
+from footnote_edge.http.transcoding import streams, transcoder, uploads
+from footnote_edge.http.transcoding.binding import rules
 from footnote_edge.http.transcoding.forms import MAX_FIELDS_BYTES
-from footnote_edge.http.transcoding.rules import rules
 from footnote_edge.jobs.group_processing import MOST_BYTES
 from footnote_edge.settings import Settings
 
@@ -76,7 +76,7 @@ def site(
         routes=[
             *OpenAiApi(caller).routes(),
             *uploads.routes(caller),
-            *exports.routes(caller),
+            *streams.export_routes(caller),
             *Wrapper(caller).routes(),
             *transcoder.routes(caller),
             *openapi.routes(version),

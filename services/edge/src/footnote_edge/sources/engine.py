@@ -33,7 +33,6 @@ from footnote_edge.jobs.ports import OperationStore, StoredOperation
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.following import DocumentFollower
-from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.ports import (
     LONGEST_ID,
     Connection,
@@ -46,6 +45,7 @@ from footnote_edge.sources.ports import (
     SourceUnavailable,
 )
 from footnote_edge.sources.recovery import recover_uploads
+from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.stored import (
     COMPLETE,
     LISTING,

@@ -1,6 +1,9 @@
 """Name patterns in which `*` matches any number of characters, in linear time without backtracking."""
 
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 
 MOST = 100
 """Maximum patterns of one setting."""
@@ -28,3 +31,24 @@ def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     if include and not any(matches(one, name) for one in include):
         return False
     return not any(matches(one, name) for one in exclude)
+
+
+Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Selecting(BaseModel):
+    """Settings that select items by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    include: tuple[Pattern, ...] = Field(
+        default=(), max_length=100, description="Only names that match one of these; * is any text. None means all."
+    )
+    exclude: tuple[Pattern, ...] = Field(
+        default=(), max_length=100, description="No names that match one of these; * is any text."
+    )
+
+
+def file_name(path: str) -> str:
+    """Return the last component of a path, as a document's file name."""
+    return path.rstrip("/").rpartition("/")[2][:200] or "item"

@@ -15,8 +15,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe
 
 from footnote_edge.jobs.ports import OperationStore
-from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.ports import SourceRefused, SourceUnavailable, Watch
+from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.stored import SourceStore, StoredSource
 

@@ -10,9 +10,8 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentsRequest,
 )
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
-from footnote_edge.http.transcoding.binding import bind, to_json
+from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
 from footnote_edge.http.transcoding.json_body import parse as parse_body
-from footnote_edge.http.transcoding.rules import Rule, rules
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.descriptor import FieldDescriptor
 

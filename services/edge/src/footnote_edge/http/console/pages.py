@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.http.console import signing
 from footnote_edge.settings import Settings
 
 BUILT = Path(__file__).parent / "built"
@@ -78,8 +79,8 @@ def policy(places: Sequence[str]) -> str:
 
 def routes(settings: Settings) -> list[Route]:
     """Return a route for each built file, and one for the ways to sign in."""
-    security = {**_SECURITY, "content-security-policy": policy(signing.places(settings))}
-    known = signing.ways(settings)
+    security = {**_SECURITY, "content-security-policy": policy(places_to_sign_in(settings))}
+    known = ways_to_sign_in(settings)
 
     async def ways(_: Request) -> Response:
         return JSONResponse(known, headers={**security, "cache-control": _ASK_AGAIN})
@@ -118,3 +119,31 @@ def _takes_gzip(accepted: str) -> bool:
         if coding.strip().lower() in ("gzip", "*"):
             return weight.replace(" ", "").lower() not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
     return False
+
+
+def ways_to_sign_in(settings: Settings) -> Mapping[str, Any]:
+    """Return the settings that the page needs before sign-in; nothing of it is secret.
+
+    `keys` says whether the form accepts a key or a pasted token; `oidc` is present if there is an issuer. `links` says
+    whether addresses in answers may be followed.
+    """
+    if not settings.oidc_client_id:
+        return {"keys": True, "links": settings.external_links}
+    return {
+        "links": settings.external_links,
+        "keys": "keys" in settings.auth,
+        "oidc": {
+            "issuer": settings.jwt_issuer,
+            "client_id": settings.oidc_client_id,
+            "scope": settings.oidc_scopes,
+            "token": settings.oidc_token,
+        },
+    }
+
+
+def places_to_sign_in(settings: Settings) -> tuple[str, ...]:
+    """Return the origins from which the page requests tokens: the issuer's and configured ones; none without OIDC."""
+    if not settings.oidc_client_id:
+        return ()
+    parts = urlsplit(settings.jwt_issuer)
+    return tuple(dict.fromkeys((f"{parts.scheme}://{parts.netloc}", *settings.oidc_origins)))

@@ -17,7 +17,7 @@ from footnote_edge.gateway.guard import PUBLIC, ROLES
 from footnote_edge.http.openapi.extras import PATHS
 from footnote_edge.http.openapi.schemas import Schema, Schemas
 from footnote_edge.http.serving.problems import MEDIA_TYPE
-from footnote_edge.http.transcoding.rules import Rule, rules
+from footnote_edge.http.transcoding.binding import Rule, rules
 
 _PROBLEM: Schema = {
     "type": "object",

@@ -8,7 +8,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from footnote_edge.audit.call_origins import origin_of_request
+from footnote_edge.audit.events import origin_of_request
 from footnote_edge.gateway.auditing import AUTHENTICATE, Auditor
 from footnote_edge.gateway.identity import Authenticator
 from footnote_edge.gateway.principals import REFUSAL

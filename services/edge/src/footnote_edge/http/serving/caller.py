@@ -8,7 +8,7 @@ from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import Message
 from starlette.requests import Request
 
-from footnote_edge.audit.call_origins import HEADER as WAY_HEADER
+from footnote_edge.audit.events import HEADER as WAY_HEADER
 from footnote_edge.gateway.limits import ASKS
 from footnote_edge.settings import Settings
 

@@ -19,9 +19,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from footnote_edge.http.serving.headers import SAFE
 from footnote_edge.http.serving.origins import Origins
-from footnote_edge.http.serving.problems import MEDIA_TYPE
+from footnote_edge.http.serving.problems import MEDIA_TYPE, SAFE
 
 REQUEST_ID = "x-request-id"
 

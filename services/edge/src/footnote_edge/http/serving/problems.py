@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -13,8 +14,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
-
-from footnote_edge.http.serving.headers import LINES
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -153,3 +152,15 @@ async def refuse(error: FootnoteError, scope: Scope, receive: Receive, send: Sen
     else:
         response = JSONResponse(problem(error), status_of(error), headers, media_type=MEDIA_TYPE)
     await response(scope, receive, send)
+
+
+SAFE: Mapping[str, str] = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""Headers that a response gets unless it sets them itself; pages have their own policy."""
+
+LINES = "".join(f"{name}: {value}\r\n" for name, value in SAFE.items())
+"""The same headers as lines of a head."""

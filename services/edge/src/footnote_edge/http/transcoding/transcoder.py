@@ -15,8 +15,7 @@ from footnote_edge.http.serving.authentication import WORKING
 from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.serving.disconnects import while_connected
 from footnote_edge.http.transcoding import json_body, streams
-from footnote_edge.http.transcoding.binding import bind, to_json
-from footnote_edge.http.transcoding.rules import Rule, rules
+from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
 
 T = TypeVar("T")
 

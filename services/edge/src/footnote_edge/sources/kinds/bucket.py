@@ -14,8 +14,7 @@ from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, 
 from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from footnote_edge.sources.kinds.settings import Selecting, file_name
-from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.patterns import Selecting, file_name, wanted
 from footnote_edge.sources.ports import (
     Item,
     ItemGone,

@@ -7,11 +7,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from footnote_edge.sources.kinds.settings import Selecting
 from footnote_edge.sources.kinds.web_pages import Pages
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import Client, checked, normal
-from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,

@@ -10,8 +10,7 @@ from urllib.parse import quote, urljoin
 from pydantic import Field
 
 from footnote_edge.sources.kinds.folder_watch import FolderWatch
-from footnote_edge.sources.kinds.settings import Selecting, file_name
-from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.patterns import Selecting, file_name, wanted
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,

@@ -20,10 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from footnote_edge.sources.kinds.git_http import TIMEOUT_SECONDS, GitHttp, HeldBack
 from footnote_edge.sources.kinds.git_ssh import PORTS, GitSsh, SshPlace, checked_host_key, refusal
-from footnote_edge.sources.kinds.settings import Selecting, file_name
 from footnote_edge.sources.net.addresses import AddressRefused, permitted
 from footnote_edge.sources.net.client import Client, checked
-from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.patterns import Selecting, file_name, wanted
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,

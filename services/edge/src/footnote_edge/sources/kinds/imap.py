@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_edge.sources.kinds.imap_client import Folder
 from footnote_edge.sources.kinds.mails import header_text, mail_file
-from footnote_edge.sources.kinds.settings import Selecting
 from footnote_edge.sources.net.addresses import AddressRefused, permitted
-from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,

@@ -11,8 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from footnote_edge.sources.kinds.mails import header_text, headers, mail_file
-from footnote_edge.sources.kinds.settings import Selecting
-from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,

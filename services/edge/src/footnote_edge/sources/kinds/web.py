@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from footnote_edge.sources.kinds.settings import Selecting
 from footnote_edge.sources.kinds.web_crawl import Crawl
 from footnote_edge.sources.kinds.web_pages import Pages
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.kinds.web_sitemaps import Sitemaps
 from footnote_edge.sources.net.client import Client, checked, normal
+from footnote_edge.sources.patterns import Selecting
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,

@@ -7,9 +7,9 @@ from email.message import Message
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from footnote_edge.sources.kinds.settings import file_name
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import Answer, Head, normal
+from footnote_edge.sources.patterns import file_name
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Known, SourceUnavailable
 from footnote_edge.sources.reading.reader import Reader
