@@ -17,22 +17,12 @@ from footnote_augmentation import budget, neutralise, phrases, plan, subject, su
 from footnote_edge.audit import events
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
-from footnote_generation.answering import addresses, markup, nearest, policy
+from footnote_generation.answering import addresses, markup, model_reader, nearest, policy
 from footnote_generation.extractive import compose, foreign_passages, forms, provider
-from footnote_generation.language import quantities, quotes, text_language
+from footnote_generation.language import quantities, text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.words import analyse
-from footnote_generation.verification import (
-    cells,
-    claims,
-    explanations,
-    judging,
-    layout,
-    lead_ins,
-    named_places,
-    normalised,
-    parts,
-)
+from footnote_generation.verification import cells, claims, explanations, judging, layout, lead_ins, normalised, parts
 from footnote_generation.verification.evidence import Evidence
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
@@ -124,9 +114,12 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
-    "footnote_generation.language.quotes.find": lambda t: (quotes.find("never there", t), quotes.find(t, _PASSAGE)),
-    "footnote_generation.verification.named_places.find": lambda t: named_places.find(t, None, _SOURCE, "en"),
-    "footnote_generation.verification.named_places.without_places": lambda t: named_places.without_places(t, _SOURCE),
+    "footnote_generation.answering.model_reader.find_quote": lambda t: (
+        model_reader.find_quote("never there", t),
+        model_reader.find_quote(t, _PASSAGE),
+    ),
+    "footnote_generation.verification.cells.find_named": lambda t: cells.find_named(t, None, _SOURCE, "en"),
+    "footnote_generation.verification.cells.without_places": lambda t: cells.without_places(t, _SOURCE),
     "footnote_generation.verification.cells.check": lambda t: cells.check(t, _CELLS),
     "footnote_generation.verification.cells.at": lambda t: cells.at(t, [(18, 35)], _SOURCE, _CELLS),
     "footnote_generation.verification.judging.judge": lambda t: judging.judge(t, t[:80], _EVIDENCE, None),

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from footnote_generation.answering import windows as module
-from footnote_generation.answering.windows import Windows
+from footnote_generation import registry as module
+from footnote_generation.registry import Windows
 from footnote_kit.epochs import Epoch
 
 MODEL: Any = SimpleNamespace(id="p")

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 from footnote.types.v1 import answer_pb2 as types
-from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
-from footnote_generation.adapters.nli_opinion import NliOpinion, windows
+from footnote_generation.adapters.opinions import EmbeddingOpinion, NliOpinion, windows
 from footnote_generation.adapters.registrations import verifiers
 from footnote_generation.ports import Asked, Opinion, SecondOpinion
 from footnote_generation.registry import second_opinion

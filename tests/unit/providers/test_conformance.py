@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from footnote_augmentation.adapters.lexical import LexicalReranker
 from footnote_augmentation.adapters.mmr import MmrReranker
-from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
-from footnote_generation.adapters.nli_opinion import NliOpinion
+from footnote_generation.adapters.opinions import EmbeddingOpinion, NliOpinion
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.ports import Finished, ModelRequest, Words
 from footnote_providers import testing

@@ -62,14 +62,12 @@ class EndpointLimiter:
         self._breaker = Breaker(policy.breaker_failures, policy.breaker_open, lambda: self._clock())
         self._backoff = Backoff(policy.first_backoff, policy.longest_backoff)
         self._last_error = ""
-        self.attempts_made = 0
 
     async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Make the call, retrying on `RetryableFailure`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
         self._check_breaker()
         for number in range(1, self.policy.attempts + 1):
             await self._wait_for_turn()
-            self.attempts_made += 1
             try:
                 result = await attempt()
             except RetryableFailure as error:

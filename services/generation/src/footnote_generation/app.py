@@ -12,8 +12,7 @@ from footnote_providers.egress.egress import Egress
 from footnote_text import language
 
 from footnote_generation.adapters.registrations import models, verifiers
-from footnote_generation.answering.windows import Windows
-from footnote_generation.registry import Providers, second_opinion
+from footnote_generation.registry import Providers, Windows, second_opinion
 from footnote_generation.servicer import Servicer
 from footnote_generation.settings import Settings
 

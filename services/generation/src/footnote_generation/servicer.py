@@ -47,9 +47,8 @@ from footnote_generation.answering.readers import Readers
 from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.rewriting import rewrite
 from footnote_generation.answering.titles import make_title
-from footnote_generation.answering.windows import Windows
 from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, SecondOpinion
-from footnote_generation.registry import Providers
+from footnote_generation.registry import Providers, Windows
 from footnote_generation.settings import Settings
 
 _log = get_logger(__name__)

@@ -12,8 +12,8 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_generation import extractive
 from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
 from footnote_generation.extractive import cells, meaning
-from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.compose import Search
+from footnote_generation.extractive.passages import Above
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.extractive.signs import LIKENESS, NAMES
 from footnote_generation.ports import ModelRequest, Words

@@ -13,9 +13,8 @@ from footnote_providers.own_vectors import PROVIDER as OWN_VECTORS
 from pydantic import BaseModel
 
 from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
-from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
-from footnote_generation.adapters.nli_opinion import NliOpinion
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible, Preset
+from footnote_generation.adapters.opinions import EmbeddingOpinion, NliOpinion
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.ports import ModelProvider, OpinionSettings, SecondOpinion
 from footnote_generation.registry import MODEL_READER

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from footnote_text import tokens
 
 from footnote_generation.answering import billing
 from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
-from footnote_generation.language import quotes
 from footnote_generation.ports import Asked, Finished, ModelProvider, ModelRequest, Opinion, SecondOpinion, Stop, Words
 
 _NOTHING = Opinion(0.0)
@@ -261,7 +261,7 @@ def _opinions(answer: str, passages: Sequence[str]) -> list[Opinion]:
 
 def _opinion(verdict: str, given: Sequence[str], passage: str) -> Opinion:
     """Return the opinion of a verdict: none without quotes, all of which must be in the passage."""
-    spans = [quotes.find(quote, passage) for quote in given]
+    spans = [find_quote(quote, passage) for quote in given]
     found = tuple(span for span in spans if span is not None)
     if not found or len(found) < len(spans):
         return _NOTHING
@@ -271,3 +271,37 @@ def _opinion(verdict: str, given: Sequence[str], passage: str) -> Opinion:
 
 def _unreadable(what: str) -> Unavailable:
     return Unavailable(f"The second reader's answer {what}.", reason="PROVIDER_FAILED")
+
+
+_SAME = {
+    **dict.fromkeys("‘’‚‛`´′", "'"),
+    **dict.fromkeys("“”„‟«»″", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+}
+_AROUND = " \"'.…*_"
+_SHORTEST = 4  # letters and digits; shorter quotes occur everywhere
+
+
+def find_quote(quote: str, text: str) -> tuple[int, int] | None:
+    """Return the offsets of a quote in a text, None if it is missing or too short."""
+    wanted = "".join(char for char, _ in _plain(quote)).strip(_AROUND)
+    if sum(char.isalnum() for char in wanted) < _SHORTEST:
+        return None
+    plain = _plain(text)
+    begin = "".join(char for char, _ in plain).find(wanted)
+    if begin < 0:
+        return None
+    return plain[begin][1], plain[begin + len(wanted) - 1][1] + 1
+
+
+def _plain(text: str) -> list[tuple[str, int]]:
+    """Return the normalised characters of a text, each with its origin; white space becomes one space."""
+    result: list[tuple[str, int]] = []
+    for index, char in enumerate(text):
+        if char.isspace():
+            if result and result[-1][0] != " ":
+                result.append((" ", index))
+            continue
+        for one in unicodedata.normalize("NFKC", _SAME.get(char, char)).casefold():
+            result.append((_SAME.get(one, one), index))
+    return result

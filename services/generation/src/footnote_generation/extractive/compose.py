@@ -12,15 +12,16 @@ from footnote_text.intents import Intent
 from footnote_text.tables import Row
 
 from footnote_generation.extractive import cells, meaning
+from footnote_generation.extractive.cells import asked_cells
 from footnote_generation.extractive.confidence import confidence, signs
 from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Kind, Question, read
 from footnote_generation.extractive.ranking import Ranked, rank
-from footnote_generation.extractive.rows import shorten
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
+from footnote_generation.language.words import analyse
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
 # kept; they order and cut the answer, and decide nothing about its being one.
@@ -173,3 +174,29 @@ def tidy(unit: Unit, question: Question, row: Row | None = None) -> str:
         text = text[lead.end() :]
         text = text[:1].upper() + text[1:]
     return text
+
+
+_SEPARATOR = " › "
+
+
+def shorten(row: Row, question: Question) -> str:
+    """Return "name — Header: value" with the cells asked for, "" if the question does not name row and column.
+
+    Beside the names of the row stand its other cells that the question names: "Bus 14, Harbour — Repairs: 3".
+    """
+    asked = [cell for cell in asked_cells(question, row) if cell.header]
+    if not asked:
+        return ""
+    wanted = frozenset(stem for word in (*question.about, *question.subject) for stem in word.stems) | question.sought
+    own = row.names
+    told = [cell for cell in row.cells if cell not in asked and _is_named(cell.text, wanted, question)]
+    if not told:
+        return ""
+    names = dict.fromkeys(cell.text.strip() for cell in (*own, *(cell for cell in told if cell not in own)))
+    values = "; ".join(f"{_SEPARATOR.join(cell.headers)}: {cell.text}" for cell in asked)
+    return f"{', '.join(filter(None, names))} — {values}"
+
+
+def _is_named(text: str, wanted: frozenset[str], question: Question) -> bool:
+    words = analyse(text, question.language)
+    return bool(words.stems & wanted) and not words.quantities

@@ -13,11 +13,10 @@ from footnote_text.lexical import fold
 from footnote_generation.extractive.cells import Rows
 from footnote_generation.extractive.compose import tidy
 from footnote_generation.extractive.missing_names import named_marks
-from footnote_generation.extractive.passages import Unit, marks, units
+from footnote_generation.extractive.passages import Unit, marks, rows_of, units
 from footnote_generation.extractive.question import Question, read
 from footnote_generation.extractive.ranking import rank
 from footnote_generation.language import text_language
-from footnote_generation.language.table_rows import rows_of
 
 LEAST = 0.35
 """The score from which a passage is near enough, with e5.

@@ -18,9 +18,8 @@ import numpy as np
 from footnote.types.v1.answer_pb2 import Source
 from numpy.typing import NDArray
 
-from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.cells import Rows
-from footnote_generation.extractive.passages import Unit
+from footnote_generation.extractive.passages import Above, Unit
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked
 from footnote_generation.extractive.signs import LIKENESS, NAMES, Table, of_likeness, signs

@@ -10,8 +10,7 @@ from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
 
 from footnote_generation.extractive import cells
-from footnote_generation.extractive.above import Above
-from footnote_generation.extractive.passages import Unit, marks
+from footnote_generation.extractive.passages import Above, Unit, marks
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked, weigh
 from footnote_generation.language import lexicon

@@ -6,17 +6,50 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_kit.memoise import memoised
-from footnote_text import intents, locales, sentences
+from footnote_text import intents, locales, sentences, tables
 from footnote_text.lexical import fold
 
 from footnote_generation.extractive import forms
 from footnote_generation.language import lexicon, text_language
-from footnote_generation.language.table_rows import CellSpan, TableRow, rows_of
 from footnote_generation.language.words import Analysed, analyse, bytes_of
+
+
+class CellSpan(NamedTuple):
+    """The place of a cell's text in its source, and the header of its column."""
+
+    header: str
+    start: int
+    end: int
+
+
+class TableRow(NamedTuple):
+    """A row on a line of its source; rows of one table share its number."""
+
+    table: int
+    cells: tuple[CellSpan, ...]
+
+    @property
+    def start(self) -> int:
+        """Where its first cell begins."""
+        return self.cells[0].start
+
+    @property
+    def end(self) -> int:
+        """Where its last cell ends."""
+        return self.cells[-1].end
+
+
+def rows_of(source: tables.Passage) -> tuple[TableRow, ...]:
+    """Return the rows of a source's tables; none if no table was kept with it."""
+    return tuple(
+        TableRow(row.table.number, tuple(CellSpan(" › ".join(one.headers), one.start, one.end) for one in row.cells))
+        for row in tables.rows(source)
+    )
+
 
 _MAX_SENTENCES = 120
 _KEPT = 12 * 2**20  # bytes
@@ -217,3 +250,50 @@ def _spans(text: str, starts: Sequence[int], language: str) -> list[tuple[int, i
     for begin, stop in pairwise(sorted(cuts.union(starts, (0, len(text))))):
         found.extend((begin + start, begin + end) for start, end in sentences.split(text[begin:stop], language))
     return [(start, end) for start, end in found if any(char.isalnum() for char in text[start:end])]
+
+
+_LONGEST_LEAD = 120  # characters
+_LONGEST = 600  # characters that are compared in meaning
+
+
+class Above:
+    """What each of the sentences and rows found stands under; `sources` are theirs, by number."""
+
+    def __init__(self, found: Sequence[Unit], sources: Mapping[int, Source]) -> None:
+        self._sources = sources
+        self._lines = _heading_lines(found)
+
+    def text(self, unit: Unit) -> str:
+        """Return all of it as one text."""
+        source = self._sources[unit.source]
+        columns = dict.fromkeys(cell.header for cell in unit.cells if cell.header)
+        titles = [source.title, source.filename, source.locator.sheet.sheet, *self._headings(unit)]
+        return " . ".join([*titles, *columns])
+
+    def behind(self, unit: Unit) -> str:
+        """Return a sentence or row behind its title and headings, as it is compared in meaning."""
+        source = self._sources[unit.source]
+        titles = [source.title, source.locator.sheet.sheet, *self._headings(unit)]
+        lead = " ".join(dict.fromkeys(one for one in titles if one))
+        return f"{lead[:_LONGEST_LEAD]}: {unit.text}"[:_LONGEST]
+
+    def _headings(self, unit: Unit) -> list[str]:
+        source = self._sources[unit.source]
+        inner = [
+            one.locator.heading_path[-1]
+            for one in source.anchors
+            if one.locator.heading_path and one.span.start < unit.end and one.span.end > unit.start
+        ]
+        return [*source.locator.heading_path, *inner, self._lines.get((unit.source, unit.place), "")]
+
+
+def _heading_lines(found: Sequence[Unit]) -> dict[tuple[int, int], str]:
+    """Return the nearest heading line above each sentence of a passage."""
+    above: dict[tuple[int, int], str] = {}
+    last: dict[int, str] = {}
+    for unit in found:
+        if unit.stands_above:
+            last[unit.source] = unit.text
+        elif unit.source in last:
+            above[unit.source, unit.place] = last[unit.source]
+    return above

@@ -15,8 +15,7 @@ from footnote_text.tables import Row
 from numpy.typing import NDArray
 
 from footnote_generation.extractive import cells
-from footnote_generation.extractive.above import Above
-from footnote_generation.extractive.passages import Unit, marks
+from footnote_generation.extractive.passages import Above, Unit, marks
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import answers_kind, weigh
 from footnote_generation.language import lexicon

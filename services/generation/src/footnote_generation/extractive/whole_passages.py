@@ -10,10 +10,9 @@ from typing import NamedTuple
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.intents import Intent
 
-from footnote_generation.extractive.passages import Unit, is_order
+from footnote_generation.extractive.passages import Unit, is_order, rows_of
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked
-from footnote_generation.language.table_rows import rows_of
 
 Group = tuple[tuple[str, int], ...]
 

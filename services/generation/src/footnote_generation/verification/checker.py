@@ -34,7 +34,7 @@ from footnote_generation.language import text_language
 from footnote_generation.language.places import Place
 from footnote_generation.language.quantities import find
 from footnote_generation.ports import Opinion, SecondOpinion
-from footnote_generation.verification import named_places, opinion, values
+from footnote_generation.verification import cells, opinion, values
 from footnote_generation.verification.citing import Checked, cite
 from footnote_generation.verification.claims import Sentence, states_something
 from footnote_generation.verification.evidence import Evidence
@@ -176,7 +176,7 @@ class Checker:
         citations = []
         for marker in sentence.markers:
             verdict = verdicts[marker.number, marker.place]
-            named = named_places.find(sentence.text, marker.place, self.sources[marker.number], self.locale)
+            named = cells.find_named(sentence.text, marker.place, self.sources[marker.number], self.locale)
             evidence = self._evidence(marker.number)
             citations.append(
                 cite(
@@ -210,7 +210,7 @@ class Checker:
         if known is None:
             known = {}
             for number, place in dict.fromkeys(_cited(sentence)):
-                named = named_places.find(sentence.text, place, self.sources[number], self.locale)
+                named = cells.find_named(sentence.text, place, self.sources[number], self.locale)
                 known[number, place] = judge(sentence.text, sentence.lead, self._evidence(number), named)
             self._judged[sentence] = known = self._without_value(sentence, known)
         return known
@@ -222,7 +222,7 @@ class Checker:
         ready = [self._evidence(number) for number in _key(sentence)[1]]
         plain = sentence.text
         for one in ready:
-            plain = named_places.without_places(plain, one.source)
+            plain = cells.without_places(plain, one.source)
         stated = find(plain, text_language.of(plain, ready[0].language))
         if not any(char.isalnum() for char in plain):
             issue = ClaimIssue(CLAIM_REASON_NOTHING_TO_CHECK)

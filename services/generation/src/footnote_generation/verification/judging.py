@@ -24,9 +24,9 @@ from footnote.types.v1.reasons_pb2 import (
 )
 
 from footnote_generation.verification import cells, lead_ins, quoted
+from footnote_generation.verification.cells import Named, without_places
 from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.explanations import NONE, ClaimIssue
-from footnote_generation.verification.named_places import Named, without_places
 from footnote_generation.verification.normalised import tokens
 
 # Shares of true statements among unconfirmed ones, by the share of their words in the source's most similar part.

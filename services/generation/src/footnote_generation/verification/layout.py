@@ -58,7 +58,6 @@ class Context:
 
     header: list[str] = field(default_factory=list)
     introduction: str = ""
-    _line_before: str = ""
     _in_table: bool = False
 
     @classmethod
