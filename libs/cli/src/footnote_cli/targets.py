@@ -1,4 +1,8 @@
-"""The targets of `footnote serve TARGET`, as one table."""
+"""The targets of `footnote serve TARGET`, as one table, and the installed services that they name.
+
+The command imports no service by name: each registers an entry point, so that one can be left out or replaced by
+another package.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress

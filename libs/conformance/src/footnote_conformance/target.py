@@ -1,4 +1,4 @@
-"""The implementation under test: its methods by name, with a scope in every request and its proof."""
+"""The implementation under test: its methods by name, its refusals, a scope in every request and its proof."""
 
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

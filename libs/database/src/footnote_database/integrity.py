@@ -1,4 +1,4 @@
-"""Checks a database at start-up, and reports a damaged, missing or newer one in a sentence."""
+"""Checks a database at start-up, reports a damaged, missing or newer one in a sentence; forces files to the disk."""
 
 import contextlib
 import os

@@ -2,6 +2,12 @@
 
 They wrap a plain channel instead of using grpc.aio's client interceptors. Those swallow errors of iterated streams
 and cost a task per call.
+
+A peer that is stopped, or whose machine vanished, leaves its connections open: no error and no data arrive. The
+caller therefore pings each idle connection. gRPC's own threads answer pings, so a call may be silent for long and the
+peer's event loop and interpreter may be busy. Without an answer the connection and its calls end with UNAVAILABLE,
+and repeatable calls go to another replica. When a new connection fails too, all calls are refused at once until one
+succeeds.
 """
 
 import asyncio

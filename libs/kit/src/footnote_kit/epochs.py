@@ -3,6 +3,9 @@
 A reader compares the epoch before it uses a cached response. This costs a memory read instead of a call, and shows
 every earlier write at once. One process writes; any number of processes read. A response
 carries its epochs in its trailing metadata.
+
+Services of one deployment cache responses by these epochs. No contract has them: a third-party stage sends none, and
+its callers ask each time.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Spans and metrics: one tracer per service with shared processors, so one process can show six services."""
+"""Spans, metrics and the traces that edge reads: one tracer per service, processors shared by all of a process."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

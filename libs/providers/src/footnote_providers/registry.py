@@ -1,4 +1,4 @@
-"""The registry of embedding providers, and leases of them.
+"""The registry of embedding providers, leases of them, and the default of new collections.
 
 Third parties add providers by an entry point in the group `footnote.embedding_providers` that names a `Registration`.
 """

@@ -6,6 +6,10 @@ users. Processes of the same user can read the database's files anyway.
 The `milvus_lite` package is located, not imported: its `__init__` needs a module that Python no longer ships, and
 only the binary is needed. When started with an address, the engine takes no lock on its file. The launcher therefore
 takes one and the child inherits it, so the lock is free only when both processes have ended.
+
+The engine leaves deleted rows in free pages of its SQLite file, so the file is compacted while the engine is stopped.
+It must not run meanwhile: it treats a write to a locked file as done. For the same reason no other process may even
+read the file while the engine runs.
 """
 
 from __future__ import annotations

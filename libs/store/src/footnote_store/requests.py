@@ -1,7 +1,11 @@
-"""Reads from the database column by column: builds requests as pymilvus does, and turns responses into hits.
+"""Reads and writes the database column by column: builds requests, and turns responses into hits.
 
 pymilvus wraps each value of a response in objects, on the event loop. For a search of 60 passages that took as long
 as the engine's search. Its handler's stub returns the raw response.
+
+To write, pymilvus takes dicts and packs them value by value on the event loop, and inspects every character of every
+string. For chunks of 800 characters that took longer than the engine needs to store them. Its handler also accepts a
+finished request. This module builds one off the loop, about ten times as fast; the encoder has validated the values.
 """
 
 from __future__ import annotations

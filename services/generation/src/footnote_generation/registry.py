@@ -1,4 +1,4 @@
-"""The model providers and verifiers of a deployment."""
+"""The model providers and verifiers of a deployment, and the window sizes that models report."""
 
 from __future__ import annotations
 

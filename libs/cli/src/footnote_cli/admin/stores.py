@@ -1,4 +1,4 @@
-"""Examines a deployment's data: each database, and whether the vector store is intact and its own."""
+"""Examines a deployment's data: each database, samples of what it holds as bytes, and the vector store."""
 
 import asyncio
 import contextlib

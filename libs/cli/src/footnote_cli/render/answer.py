@@ -1,4 +1,4 @@
-"""Renders the part below an answer: footnotes, verdicts, failures, time and cost."""
+"""Renders the part below an answer: footnotes, verdicts, how it was computed, failures, time, cost; graded answers."""
 
 from __future__ import annotations
 

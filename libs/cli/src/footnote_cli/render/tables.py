@@ -1,4 +1,4 @@
-"""Renders lists as tables: documents, collections, search results, failures, providers, health."""
+"""Renders lists as tables: documents, collections, search results, audit events, failures, providers, health."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

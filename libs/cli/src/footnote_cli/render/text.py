@@ -1,4 +1,4 @@
-"""Small pieces of text for several views: durations, sizes, times, shortened quotes."""
+"""Small pieces of text for several views: durations, sizes, times, shortened quotes, word wrap of a stream."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,9 @@
-"""The front proxy, in the process of the service: listens, limits connections, terminates TLS, starts relays."""
+"""The front proxy, in the process of the service: listens, limits connections, terminates TLS, starts relays.
+
+gRPC sees only the proxy's end of each connection, so the proxy names that end, and callers' addresses are found by
+the name. On Linux the kernel chooses the name of an unnamed socket; on TCP the port is the name. Elsewhere sockets
+have no name, and callers have no address.
+"""
 
 import asyncio
 import contextlib

@@ -2,6 +2,10 @@
 
 Questions have a thread of their own, so that they do not wait for earlier passages. Each batch of passages runs on one
 thread, several batches side by side: threads that share a batch wait for each other at every operator.
+
+Both ends speak one protocol over two pipes. A request is a header and its texts as JSON. A response is a header and
+the vectors as float32 rows, or for `FAILED` the reason as UTF-8. Both headers hold the request's number, its kind or
+state, and the number of bytes that follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The content of an audit event: identifiers and names of the contract, never a caller's text."""
+"""The content of an audit event, its call's origin included: names of the contract, never a caller's text."""
 
 import hmac
 import secrets

@@ -1,4 +1,4 @@
-"""Collections by name: looked up, created on demand for "default", and remembered for when indexing is down."""
+"""Collections by name: looked up, made on demand for "default", remembered when indexing is down; what is outdated."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""API keys: long random secrets, stored as hashes, each with a tenant, a user, a role and an expiry time."""
+"""API keys, the first one included: long random secrets, stored as hashes, with tenant, user, role and expiry time."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""The authenticated principal and how it authenticated, stored for the current call."""
+"""The authenticated principal of the current call, how it authenticated, and whether it is an operator."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass

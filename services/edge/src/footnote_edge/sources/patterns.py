@@ -1,4 +1,4 @@
-"""Name patterns in which `*` matches any number of characters, in linear time without backtracking."""
+"""Which names a source selects: settings, and patterns with `*` for any characters, matched in linear time."""
 
 from collections.abc import Sequence
 from typing import Annotated

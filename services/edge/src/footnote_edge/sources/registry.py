@@ -1,4 +1,7 @@
-"""The kinds of sources by id: built-in ones, and those that packages register in the group `footnote.sources`."""
+"""The kinds of sources by id: built-in ones, and those that packages register in the group `footnote.sources`.
+
+To open a connection, a kind gets checked settings, decrypted secrets, the operator's limits and a cache folder.
+"""
 
 import json
 from collections.abc import Iterator, Mapping

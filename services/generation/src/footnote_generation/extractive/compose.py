@@ -1,4 +1,4 @@
-"""Making an answer of chosen sentences: which, in what order, how much of each, with their markers."""
+"""Making an answer of chosen sentences: which, in what order, how much of each sentence or row, with markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources cut into the sentences and table rows that an answer can be made of."""
+"""Sources cut into the sentences and table rows that an answer can be made of, and what each stands under."""
 
 from __future__ import annotations
 

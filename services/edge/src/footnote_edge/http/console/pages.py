@@ -1,4 +1,4 @@
-"""The console's page and its assets: built files without data, which need no authentication."""
+"""The console's page, its assets and the ways to sign in: files without data, which need no authentication."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""Errors over HTTP: status codes, and problem details (RFC 9457) as bodies."""
+"""Errors over HTTP: status codes, problem details (RFC 9457) as bodies, and the headers of every response."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Converts HTTP requests to protobuf messages, and messages to JSON, by the rules of google.api.http."""
+"""Routes by the google.api.http annotations: HTTP requests to protobuf messages, and messages to JSON."""
 
 import re
 from collections.abc import Iterable, Mapping

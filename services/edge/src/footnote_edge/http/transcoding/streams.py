@@ -1,6 +1,8 @@
 """Server-sent events: one per message, comments as keep-alive for proxies, and an `error` event on failure.
 
 Starlette's StreamingResponse closes the generator, and with it the model's call, when the client disconnects.
+
+Exports are streams too, of JSON lines: feedback for training sets, the audit log for log collectors.
 """
 
 import asyncio
