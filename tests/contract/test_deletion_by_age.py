@@ -1,6 +1,7 @@
 """No deletion by age takes the wall clock as it is: `footnote_kit.wall_clock` doubts a step ahead first."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,13 +11,17 @@ SERVICES = Path(__file__).parents[2] / "services"
 DELETIONS = {"sweep", "delete_expired", "retire_stale", "forget_gone", "forget", "doomed", "_forget"}
 """Names of functions that delete by age, or that say what is old enough."""
 CLOCKS = {"now_micros", "now_ms", "time", "now"}
+DEFINED = re.compile(rf"\bdef (?:{'|'.join(sorted(DELETIONS))})\b")
 IN_MEMORY = {("documents/watch.py", "_forget")}
 """What forgets only what can be asked for again."""
 
 
 def functions() -> Iterator[tuple[str, ast.AsyncFunctionDef | ast.FunctionDef]]:
     for path in sorted(SERVICES.glob("*/src/**/*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not DEFINED.search(text):  # every worker that collects this asks
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and node.name in DELETIONS:
                 yield str(path.relative_to(SERVICES)), node
 

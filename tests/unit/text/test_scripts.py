@@ -1,13 +1,18 @@
 import re
 import sys
 import unicodedata
+from functools import cache
 
 import pytest
 from footnote_text import scripts
 from footnote_text.scripts import joins_without_space
 
-EVERY = [chr(code) for code in range(sys.maxunicode + 1)]
-NAMED = {char: name for char in EVERY if (name := unicodedata.name(char, ""))}
+
+@cache
+def named_characters() -> dict[str, str]:
+    """Return every character that has a name; when a test asks, since each worker that collects would make them."""
+    every = map(chr, range(sys.maxunicode + 1))
+    return {char: name for char in every if (name := unicodedata.name(char, ""))}
 
 
 @pytest.mark.parametrize(
@@ -31,9 +36,9 @@ NAMED = {char: name for char in EVERY if (name := unicodedata.name(char, ""))}
 )
 def test_the_letters_of_a_script_are_named_after_it(script: str, prefixes: str) -> None:
     inside = re.compile(f"[{getattr(scripts, script)}]")
-    letters = [char for char, name in NAMED.items() if inside.match(char) and char.isalpha()]
-    assert letters
-    assert [NAMED[char] for char in letters if not NAMED[char].startswith(tuple(prefixes.split("|")))] == []
+    names = [name for char, name in named_characters().items() if inside.match(char) and char.isalpha()]
+    assert names
+    assert [name for name in names if not name.startswith(tuple(prefixes.split("|")))] == []
 
 
 @pytest.mark.parametrize(
@@ -42,7 +47,9 @@ def test_the_letters_of_a_script_are_named_after_it(script: str, prefixes: str) 
 def test_all_that_is_written_without_spaces_is_known(begins: str) -> None:
     unspaced = re.compile(f"[{scripts.UNSPACED}]")
     named = [
-        char for char, name in NAMED.items() if (name.startswith(begins) and ord(char) < 0x1B000) or char in "々〇𠮷"
+        char
+        for char, name in named_characters().items()
+        if (name.startswith(begins) and ord(char) < 0x1B000) or char in "々〇𠮷"
     ]
     assert len(named) > 30
     assert [char for char in named if not unspaced.match(char)] == []
