@@ -23,7 +23,7 @@ from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, STAGES
 from footnote_store.endpoint import socket_path, socket_uri
 
-from support import base_environment
+from support import base_environment, starting
 from support.starting import Started, Starter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ class Deployment:
         starter: Starter | None = None,
     ) -> None:
         self.folder = folder
-        self._starter = starter
+        self._starter = starter or _starter(env or {})
         self._patience = patience
         self.separate = separate
         self.processes: dict[str, subprocess.Popen[bytes] | Started] = {}
@@ -186,6 +186,16 @@ def deployment(folder: Path, *, separate: bool = False, env: dict[str, str] | No
         yield running
     finally:
         running.stop()
+
+
+def _starter(env: dict[str, str]) -> Starter | None:
+    """Return what a deployment with these variables is forked from; None where it is to start by itself.
+
+    Benches measure starts and memory. Variables that are not Footnote's can matter while code is loaded.
+    """
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    by_itself = not test or test.startswith("tests/bench/") or not all(name.startswith("FOOTNOTE_") for name in env)
+    return None if by_itself else starting.shared()
 
 
 def _listens(path: Path) -> bool:

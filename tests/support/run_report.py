@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from support import starting
+
 SLOWEST = 10
 TABLE = "FOOTNOTE_TEST_TIMES"
 """The variable that names a file for the table of all files: seconds, of the processor, number of tests, path."""
@@ -46,8 +48,8 @@ class _Failures:
 
 
 def _processor_seconds() -> float:
-    """Return what this process and those that it has waited for have used."""
-    return sum(os.times()[:4])
+    """Return what this process and those that it has waited for have used, deployments started as forks included."""
+    return sum(os.times()[:4]) + starting.shared_processor_seconds()
 
 
 def pytest_collection_finish() -> None:

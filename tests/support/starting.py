@@ -6,6 +6,7 @@ a fork does from there on is what `footnote` does: arguments, environment, sessi
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
@@ -17,8 +18,11 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
+
+import psutil
 
 from support import base_environment
 
@@ -89,6 +93,12 @@ class Starter:
         """Start `footnote` with these arguments; what it says on stderr is appended to `log`."""
         return Started(self, self.ask(arguments=list(arguments), environment=dict(environment), log=str(log)))
 
+    def processor_seconds(self) -> float:
+        """Return what it and the forks that have ended have used, 0 once it has ended itself."""
+        with suppress(psutil.NoSuchProcess):
+            return sum(psutil.Process(self._process.pid).cpu_times()[:4])
+        return 0.0
+
     def ask(self, **what: Any) -> Any:
         """Return the answer to a request."""
         with self._lock:
@@ -97,6 +107,19 @@ class Starter:
             if not (line := self._lines.readline()):
                 raise RuntimeError(f"the process that is forked has ended with {self._process.wait()}")
         return json.loads(line)
+
+
+@cache
+def shared() -> Starter:
+    """Return the one of this test run, which the first caller starts; it ends when the run's process does."""
+    starter = Starter()
+    atexit.register(starter.__exit__)
+    return starter
+
+
+def shared_processor_seconds() -> float:
+    """Return what the one of this test run has used."""
+    return shared().processor_seconds() if shared.cache_info().currsize else 0.0
 
 
 def _serve(descriptor: int) -> None:
