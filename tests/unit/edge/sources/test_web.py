@@ -268,6 +268,7 @@ def test_failures_say_why() -> None:
     assert str(ItemFailed("AWAY", "words")) == "words"
 
 
+@pytest.mark.slow
 async def test_a_page_of_many_links_leads_to_all_of_them(web: Site, tmp_path: Path) -> None:
     names = [f"p{number}" for number in range(2300)]
     web.page("/docs/", "".join(f"<a href={name}>x</a>" for name in names))
@@ -277,6 +278,7 @@ async def test_a_page_of_many_links_leads_to_all_of_them(web: Site, tmp_path: Pa
     assert asked == {f"/docs/{name}" for name in names if not name.startswith("p1")}
 
 
+@pytest.mark.slow
 async def test_more_links_than_are_read_make_a_listing_partial(web: Site, tmp_path: Path) -> None:
     links = "".join(f"<a href=x{number}></a>" for number in range(MOST_LINKS + 1))
     web.page("/docs/", TEXT + links)
