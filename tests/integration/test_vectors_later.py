@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.internal.indexing.v1alpha1.upkeep_service_pb2 import CountMissingVectorsRequest
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2 import CountMissingVectorsRequest, GetVectorWorkRequest
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH, Block
@@ -18,9 +18,9 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
-from footnote.types.v1.role_pb2 import ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_READER, ROLE_SYSTEM
 from footnote_indexing.app import build
-from footnote_kit.errors import NotFound, Unavailable
+from footnote_kit.errors import NotFound, PermissionDenied, Unavailable
 from footnote_kit.testing import SCOPE, serve_app, stage_channel
 from footnote_providers.builtin import BuiltinEmbeddings, embed
 from footnote_retrieval.app import build as build_retrieval
@@ -144,6 +144,21 @@ async def test_documents_that_lack_vectors_come_in_pages(gate: Gate, both: Both)
     assert await missing(both.client, made.id) == lacking
     assert await missing(both.client, made.id, "m1") == {"m1": 1}
     gate.open.set()
+
+
+async def test_a_system_caller_learns_the_work_of_all_tenants_and_others_do_not(gate: Gate, both: Both) -> None:
+    made = await both.client.create("work", chunking={"contextual_header": False})
+    result = await both.client.index(made.id, "d1", paragraphs(TEXTS))
+    request = GetVectorWorkRequest(scope=Scope(tenant_id="edge", user_id="edge", roles=[ROLE_SYSTEM]))
+    before = await both.client.upkeep.GetVectorWork(request)
+    assert (before.chunks_without_vector, before.vectors_made) == (result.chunks_stored, 0)
+    with pytest.raises(PermissionDenied):
+        await both.client.upkeep.GetVectorWork(GetVectorWorkRequest(scope=SCOPE))
+    gate.open.set()
+    await both.all_there("work")
+    after = await both.client.upkeep.GetVectorWork(request)
+    assert (after.chunks_without_vector, after.vectors_made) == (0, result.chunks_stored)
+    assert after.instance == before.instance
 
 
 async def test_words_find_it_at_once_and_meaning_follows(gate: Gate, both: Both) -> None:

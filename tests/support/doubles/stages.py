@@ -83,6 +83,7 @@ class World:
     vectors_later: bool = False
     """Whether documents are searched before their vectors are made."""
     missing: dict[str, int] = field(default_factory=dict)
+    vectors_made: int = 0
     """Vectors that indexed documents lack, by the documents' ids."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -546,6 +547,13 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                 idx_upkeep.DocumentMissingVectors(document_id=key, chunks_without_vector=count) for key, count in page
             ],
             next_page_token=page[-1][0] if len(counted) > len(page) else "",
+        )
+
+    async def GetVectorWork(self, request: Any, context: Any) -> idx_upkeep.GetVectorWorkResponse:
+        await self.world.enter("GetVectorWork", request)
+        waiting = sum(self.world.missing.values())
+        return idx_upkeep.GetVectorWorkResponse(
+            chunks_without_vector=waiting, vectors_made=self.world.vectors_made, instance="double"
         )
 
     async def ListDamagedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListDamagedDocumentsResponse:

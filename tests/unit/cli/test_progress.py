@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from footnote.client import Retry
 from footnote.edge.v1.documents_pb2 import Document, ListDocumentsResponse, UploadDocumentsResponse
+from footnote.edge.v1.system_pb2 import IndexingWork
 from footnote.types.v1.document_pb2 import Progress
 from footnote_cli import group_ingestion, ingestion
 from footnote_cli.ingestion import Outcome
-from footnote_cli.render.progress import BarReport, fraction, outcome_line, step, vectors
+from footnote_cli.render.progress import BarReport, fraction, indexing_work, outcome_line, step, vectors
 from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, shorten, size
 from footnote_kit import errors
 from footnote_kit.status import to_proto
@@ -53,6 +54,24 @@ def test_vectors_still_to_come_are_said_with_the_time_left() -> None:
     owing = Progress(phase="PROGRESS_PHASE_VECTORS", chunks_without_vector=7, remaining=timedelta(seconds=65))
     assert vectors(document, owing) == "40 chunks, found by their words; 7 without a vector yet, 1 min 5 s left"
     assert vectors(document, Progress(phase="PROGRESS_PHASE_DONE")) == "40 chunks"
+
+
+def test_indexing_work_is_said_with_rate_and_time_left_where_they_are_known() -> None:
+    known = IndexingWork(
+        documents_waiting=30,
+        documents_per_second=2.5,
+        documents_remaining=timedelta(seconds=12),
+        chunks_without_vector=130,
+        vectors_per_second=20,
+        vectors_remaining=timedelta(seconds=65),
+    )
+    assert indexing_work(known) == [
+        "Waiting: 30 documents, 2.5 a second, 12.0 s left",
+        "Without a vector: 130 chunks, 20.0 a second, 1 min 5 s left",
+    ]
+    unknown = IndexingWork(documents_waiting=1, chunks_without_vector=1)
+    assert indexing_work(unknown) == ["Waiting: 1 document", "Without a vector: 1 chunk"]
+    assert indexing_work(IndexingWork(chunks_without_vector=0)) == []
 
 
 def test_a_finished_file_is_one_line() -> None:

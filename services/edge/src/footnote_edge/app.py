@@ -36,7 +36,7 @@ from footnote_edge.collections.bounds import Bounds
 from footnote_edge.composition import Components, build_components, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
-from footnote_edge.documents.backlog import BacklogMetrics
+from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import DocumentCanceller
 from footnote_edge.documents.chunk_repair import ChunkRepair
 from footnote_edge.documents.chunks import Chunks
@@ -80,10 +80,11 @@ async def build(runtime: Runtime) -> App:
     if settings.first_key_file is not None:
         await first_key(ApiKeys(KeyTable(database, Journal(database))), settings.first_key_file)
     auth = authenticator(settings, gateway.keys)
-    services = _services(runtime, components, auth)
+    backlog = Backlog(base.stages, components.work.jobs, settings)
+    services = _services(runtime, components, auth, backlog)
     watches, admission = Watches(settings.watches_per_user), _admission(settings, base.loads)
     call_guard = CallGuard(auth, gateway.quotas.rates, watches, gateway.shares, admission)
-    rounds = _rounds(components)
+    rounds = _rounds(components, backlog)
     urls = (settings.dbos_url(base.folder), settings.sqlalchemy_url(base.folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
     web = Web(runtime, settings, auth, gateway.shares, gateway.auditor, services.version)
@@ -126,7 +127,7 @@ async def build(runtime: Runtime) -> App:
     )
 
 
-def _services(runtime: Runtime, components: Components, auth: Authenticator) -> Services:
+def _services(runtime: Runtime, components: Components, auth: Authenticator, backlog: Backlog) -> Services:
     """Return the services that the handlers call."""
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings, version = components.library, components.system, components.base.settings, _version()
@@ -183,6 +184,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator) -> 
         providers=Providers(base.stages, call),
         keys=KeyAdmin(gateway.keys, gateway.request_ids, settings),
         health=Health(base.stages, runtime.check, base.database.check, base.loads),
+        backlog=backlog,
         traces=system.traces,
         usage=UsageReports(base.stages, gateway.quotas.meter, call),
         activity=system.activity,
@@ -194,7 +196,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator) -> 
     )
 
 
-def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
+def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ...]:
     """Return the periodic tasks."""
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
@@ -203,7 +205,6 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     reconciler = Reconciler(stages, jobs, consistency, settings)
     repair = ChunkRepair(stages, jobs, work.chores, settings)
     leftovers = InterruptedWork(stages, library.document_deletion, settings)
-    backlog = BacklogMetrics(stages, jobs, settings)
     every = partial(PeriodicTasks, service="edge")
     return (
         every("answers", history.answers.sweep, _SWEEP_SECONDS),

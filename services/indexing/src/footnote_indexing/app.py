@@ -112,6 +112,7 @@ async def build(runtime: Runtime) -> App:
         ChunkReading(collections, SearchedChunkTable(database), writer),
         Hiding(table, collections),
         claims,
+        owed,
     )
     groups = GroupServicer(
         GroupIndexing(collections, moves, ledger, vectorizers, writer, permitted, cutters, locks, settings)

@@ -322,6 +322,9 @@ class VectorClaims(Protocol):
     ) -> list[tuple[str, int]]:
         """Return searched documents that lack vectors and how many, by id after one; only `document_id` unless ""."""
 
+    async def owed(self) -> int:
+        """Return how many vectors the searched revisions of all tenants lack."""
+
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
 

@@ -32,6 +32,7 @@ from footnote_indexing.revisions.documents import Documents, Searchable
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
 from footnote_indexing.revisions.vectors import VectorTexts
+from footnote_indexing.upkeep.owed_vectors import OwedVectors
 from footnote_indexing.writing.messages import Messages
 from footnote_indexing.writing.vectorizers import Vectorizers
 
@@ -55,6 +56,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         chunks: ChunkReading,
         hiding: Hiding,
         claims: VectorClaims,
+        owed: OwedVectors,
     ) -> None:
         self._documents = documents
         self._collections = collections
@@ -68,6 +70,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         self._chunks = chunks
         self._hiding = hiding
         self._claims = claims
+        self._owed = owed
         self._instance = uuid4().hex
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Call) -> pb.CreateCollectionResponse:
@@ -323,6 +326,14 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
                 for document_id, count in missing
             ],
             next_page_token=page.token(missing[-1][:1]) if len(missing) == page.size else "",
+        )
+
+    async def GetVectorWork(self, request: upkeep.GetVectorWorkRequest, context: Call) -> upkeep.GetVectorWorkResponse:
+        """Return how many vectors are still to be made, and how many this process has made."""
+        if not is_system(request.scope):
+            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
+        return upkeep.GetVectorWorkResponse(
+            chunks_without_vector=await self._claims.owed(), vectors_made=self._owed.made, instance=self._instance
         )
 
     async def ListIndexedDocuments(

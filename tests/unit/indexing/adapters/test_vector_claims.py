@@ -10,7 +10,7 @@ from footnote_indexing.adapters import vector_claims
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.adapters.vector_claims import VectorClaimTable
-from footnote_indexing.model import CURRENT
+from footnote_indexing.model import CURRENT, WRITING
 
 SECONDS = 300.0
 DAY = 86_400
@@ -60,3 +60,20 @@ async def test_small_documents_pass_large_ones_until_those_have_waited_as_long(d
     held = VectorClaimTable(database)
     claims = [await held.claim((), SECONDS) for _ in rows]
     assert [claim[0].document_id for claim in claims if claim] == ["smaller", "small", "large", "late"]
+
+
+async def test_the_number_owed_is_that_of_searched_revisions(database: Database) -> None:
+    claims = VectorClaimTable(database)
+    async with database.write() as connection:
+        for revision, state, owed in ((2, CURRENT, 41), (3, CURRENT, 0), (4, WRITING, 7)):
+            await connection.execute(
+                sa.insert(revisions).values(
+                    collection_id="other", index_version=1, document_id="d", revision=revision, state=state,
+                    fingerprint="", contextual_header=False, chunks_expected=1, chunks_stored=1,
+                    vectors_owed=owed, updated_at=0,
+                )
+            )  # fmt: skip
+    assert await claims.owed() == 42
+    async with database.write() as connection:
+        await connection.execute(sa.delete(revisions))
+    assert await claims.owed() == 0

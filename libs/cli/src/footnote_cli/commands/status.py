@@ -30,6 +30,7 @@ from footnote_cli.errors import EXIT_FAILED, CommandError, explain, usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.render import tables
 from footnote_cli.render import usage as drawn
+from footnote_cli.render.progress import indexing_work
 from footnote_cli.render.waterfall import Waterfall
 from footnote_cli.session import Session, merge_spans, open_channel
 
@@ -48,6 +49,8 @@ async def health(session: Session) -> None:
         for part in response.components:
             if part.detail:
                 session.out.print(f"{part.name}: {part.detail}.")
+        for line in indexing_work(response.indexing_work):
+            session.out.print(f"{line}.")
         words = "Everything is healthy" if response.healthy else "Something is down"
         version = f", version {response.version}" if response.version else ""
         session.out.print(

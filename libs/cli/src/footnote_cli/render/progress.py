@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from footnote.edge.v1.documents_pb2 import Document
+from footnote.edge.v1.system_pb2 import IndexingWork
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Progress
 from footnote_kit.printable import printable_line
+from google.protobuf.duration_pb2 import Duration
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -59,8 +61,25 @@ def vectors(document: Document, progress: Progress) -> str:
 
 def _left(progress: Progress) -> str:
     """Return the remaining time, if it is known and worth showing."""
-    seconds = progress.remaining.seconds
-    return f", {elapsed(seconds)} left" if seconds else ""
+    return _lasting(progress.remaining)
+
+
+def _lasting(left: Duration) -> str:
+    return f", {elapsed(left.seconds)} left" if left.seconds else ""
+
+
+def indexing_work(work: IndexingWork) -> list[str]:
+    """Return a line on waiting documents, and one on chunks without a vector: number, rate and time left if known."""
+    lines = []
+    if work.documents_waiting:
+        lines.append(f"Waiting: {plural(work.documents_waiting, 'document')}")
+        if work.HasField("documents_per_second"):
+            lines[-1] += f", {work.documents_per_second:.1f} a second" + _lasting(work.documents_remaining)
+    if work.chunks_without_vector:
+        lines.append(f"Without a vector: {plural(work.chunks_without_vector, 'chunk')}")
+        if work.HasField("vectors_per_second"):
+            lines[-1] += f", {work.vectors_per_second:.1f} a second" + _lasting(work.vectors_remaining)
+    return lines
 
 
 def outcome_line(outcome: Outcome, name: str) -> Text:

@@ -1063,6 +1063,7 @@ export interface GetHealthResponse {
   healthy: boolean;
   components: ComponentHealth[];
   version: string;
+  indexing_work?: IndexingWork;
 }
 
 export interface GetOperationRequest {
@@ -1176,6 +1177,15 @@ export interface Grant {
   user_id?: string;
   group?: string;
   access: Access;
+}
+
+export interface IndexingWork {
+  documents_waiting: string;
+  documents_per_second?: number;
+  documents_remaining?: string;
+  chunks_without_vector?: string;
+  vectors_per_second?: number;
+  vectors_remaining?: string;
 }
 
 export interface Key {

@@ -394,4 +394,8 @@ export const ar: Texts & Forms<"zero" | "two" | "few" | "many"> = {
   "activity.nothing": "لا شيء في هذه الفترة.",
   "queue.none": "لا مستند في الانتظار.",
   "queue.waits": "في الانتظار: {documents}؛ مدة توقف أولها: {time}.",
+  "work.documents_rate": "مستندات في الثانية",
+  "work.vectors": "مقاطع بلا متجه",
+  "work.vectors_rate": "متجهات في الثانية",
+  "work.left": "الوقت المتبقي",
 };

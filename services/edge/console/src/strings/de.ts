@@ -394,4 +394,8 @@ export const de: Texts = {
   "activity.nothing": "Nichts in diesem Zeitraum.",
   "queue.none": "Kein Dokument wartet.",
   "queue.waits": "Wartend: {documents}; Stillstand beim ersten: {time}.",
+  "work.documents_rate": "Dokumente pro Sekunde",
+  "work.vectors": "Textstellen ohne Vektor",
+  "work.vectors_rate": "Vektoren pro Sekunde",
+  "work.left": "Restzeit",
 };

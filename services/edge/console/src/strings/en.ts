@@ -392,4 +392,8 @@ export const en = {
   "activity.nothing": "Nothing in this period.",
   "queue.none": "No document waits.",
   "queue.waits": "Waiting: {documents}; nothing has happened to the first for {time}.",
+  "work.documents_rate": "Documents per second",
+  "work.vectors": "Passages without a vector",
+  "work.vectors_rate": "Vectors per second",
+  "work.left": "Time left",
 } satisfies Record<string, string>;

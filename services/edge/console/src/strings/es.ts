@@ -394,4 +394,8 @@ export const es: Texts = {
   "activity.nothing": "Nada en este periodo.",
   "queue.none": "No hay documentos en espera.",
   "queue.waits": "En espera: {documents}; sin cambios en el primero: {time}.",
+  "work.documents_rate": "Documentos por segundo",
+  "work.vectors": "Pasajes sin vector",
+  "work.vectors_rate": "Vectores por segundo",
+  "work.left": "Tiempo restante",
 };

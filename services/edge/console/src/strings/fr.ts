@@ -394,4 +394,8 @@ export const fr: Texts = {
   "activity.nothing": "Rien dans cette période.",
   "queue.none": "Aucun document n’attend.",
   "queue.waits": "En attente : {documents} ; rien n’est arrivé au premier depuis {time}.",
+  "work.documents_rate": "Documents par seconde",
+  "work.vectors": "Passages sans vecteur",
+  "work.vectors_rate": "Vecteurs par seconde",
+  "work.left": "Temps restant",
 };

@@ -394,4 +394,8 @@ export const it: Texts = {
   "activity.nothing": "Nulla in questo periodo.",
   "queue.none": "Nessun documento in attesa.",
   "queue.waits": "In attesa: {documents}; il primo è fermo da {time}.",
+  "work.documents_rate": "Documenti al secondo",
+  "work.vectors": "Passaggi senza vettore",
+  "work.vectors_rate": "Vettori al secondo",
+  "work.left": "Tempo rimanente",
 };

@@ -394,4 +394,8 @@ export const ja: Texts = {
   "activity.nothing": "この期間のデータはありません。",
   "queue.none": "待機中の文書はありません。",
   "queue.waits": "待機中：{documents}。先頭の停滞時間：{time}。",
+  "work.documents_rate": "1 秒あたりの文書数",
+  "work.vectors": "ベクトルのない箇所",
+  "work.vectors_rate": "1 秒あたりのベクトル数",
+  "work.left": "残り時間",
 };

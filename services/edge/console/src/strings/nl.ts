@@ -394,4 +394,8 @@ export const nl: Texts = {
   "activity.nothing": "Niets in deze periode.",
   "queue.none": "Er wacht geen document.",
   "queue.waits": "Wachtend: {documents}; stilstand bij het eerste: {time}.",
+  "work.documents_rate": "Documenten per seconde",
+  "work.vectors": "Passages zonder vector",
+  "work.vectors_rate": "Vectoren per seconde",
+  "work.left": "Resterende tijd",
 };

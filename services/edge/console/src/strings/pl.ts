@@ -394,4 +394,8 @@ export const pl: Texts & Forms<"few" | "many"> = {
   "activity.nothing": "Nic w tym okresie.",
   "queue.none": "Żaden dokument nie czeka.",
   "queue.waits": "Oczekujące: {documents}; pierwszy bez zmian przez: {time}.",
+  "work.documents_rate": "Dokumenty na sekundę",
+  "work.vectors": "Fragmenty bez wektora",
+  "work.vectors_rate": "Wektory na sekundę",
+  "work.left": "Pozostały czas",
 };

@@ -394,4 +394,8 @@ export const pt: Texts = {
   "activity.nothing": "Nada neste período.",
   "queue.none": "Nenhum documento à espera.",
   "queue.waits": "À espera: {documents}; o primeiro está parado há {time}.",
+  "work.documents_rate": "Documentos por segundo",
+  "work.vectors": "Passagens sem vetor",
+  "work.vectors_rate": "Vetores por segundo",
+  "work.left": "Tempo restante",
 };

@@ -394,4 +394,8 @@ export const ru: Texts & Forms<"few" | "many"> = {
   "activity.nothing": "За этот период ничего нет.",
   "queue.none": "Ожидающих документов нет.",
   "queue.waits": "Ожидают: {documents}; первый без изменений: {time}.",
+  "work.documents_rate": "Документов в секунду",
+  "work.vectors": "Фрагменты без вектора",
+  "work.vectors_rate": "Векторов в секунду",
+  "work.left": "Осталось времени",
 };

@@ -394,4 +394,8 @@ export const zh: Texts = {
   "activity.nothing": "此时段没有数据。",
   "queue.none": "没有等待中的文档。",
   "queue.waits": "等待中：{documents}；第一个已停滞 {time}。",
+  "work.documents_rate": "每秒文档数",
+  "work.vectors": "没有向量的段落",
+  "work.vectors_rate": "每秒向量数",
+  "work.left": "剩余时间",
 };

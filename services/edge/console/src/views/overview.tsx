@@ -1,6 +1,6 @@
 // How the deployment is: its services, what is kept, what readers thought.
 import { get } from "../api/client";
-import type { DocumentState, GetHealthResponse, GetUsageResponse, ListDocumentsResponse, ListFeedbackResponse } from "../api/types";
+import type { DocumentState, GetHealthResponse, GetUsageResponse, IndexingWork, ListDocumentsResponse, ListFeedbackResponse } from "../api/types";
 import { Failure } from "../parts/failure";
 import { useLoaded } from "../parts/load";
 import { me } from "../state";
@@ -53,6 +53,7 @@ export function Overview() {
               ))}
             </dl>
             <Queue queue={value.queue} />
+            {value.health.indexing_work && <Work work={value.health.indexing_work} />}
           </section>
           {me.value?.role === "ROLE_ADMIN" && <Activity />}
           {counts && (
@@ -85,4 +86,21 @@ function Queue({ queue }: { queue: ListDocumentsResponse }) {
   if (!first) return <p class="quiet">{t("queue.none")}</p>;
   const seconds = Math.max(0, (Date.now() - Date.parse(first.update_time ?? first.create_time ?? "")) / 1000);
   return <p class="quiet">{t("queue.waits", { documents: counted("documents", queue.total_size), time: lasting(seconds) })}</p>;
+}
+
+/** How fast the deployment indexes, and how long that still takes; what is not known is left out. */
+function Work({ work }: { work: IndexingWork }) {
+  const vectors = Number(work.chunks_without_vector ?? 0);
+  const figures: [string, string | undefined][] = [
+    [t("work.documents_rate"), work.documents_per_second === undefined ? undefined : number(work.documents_per_second, 1)],
+    [t("work.left"), work.documents_remaining && lasting(Number.parseFloat(work.documents_remaining))],
+    [t("work.vectors"), vectors ? number(vectors) : undefined],
+    [t("work.vectors_rate"), work.vectors_per_second === undefined ? undefined : number(work.vectors_per_second, 1)],
+    [t("work.left"), work.vectors_remaining && lasting(Number.parseFloat(work.vectors_remaining))],
+  ];
+  return (
+    <dl class="figures">
+      {figures.map(([name, value]) => value && <div><dt>{name}</dt><dd>{value}</dd></div>)}
+    </dl>
+  );
 }

@@ -11,6 +11,7 @@ from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackRecords
+from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import DocumentCanceller
 from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.deletion import DocumentDeletion
@@ -64,6 +65,7 @@ class Services:
     providers: Providers
     keys: KeyAdmin
     health: Health
+    backlog: Backlog
     traces: Traces
     usage: UsageReports
     activity: ActivityCounter

@@ -51,6 +51,7 @@ class SystemApi:
         healthy = not any(component.error for component in components)
         if not principals.is_admitted():
             return GetHealthResponse(healthy=healthy)
+        operator = self.services.operators.includes(principals.identity())
         return GetHealthResponse(
             healthy=healthy,
             components=[
@@ -65,6 +66,7 @@ class SystemApi:
                 for component in components
             ],
             version=self.services.version,
+            indexing_work=self.services.backlog.work() if operator else None,
         )
 
     async def GetTrace(self, request: GetTraceRequest, context: Call) -> GetTraceResponse:

@@ -66,6 +66,14 @@ class VectorClaimTable:
         async with self._database.read() as connection:
             return [(row.document_id, int(row.vectors_owed)) for row in await connection.execute(query)]
 
+    async def owed(self) -> int:
+        """Return how many vectors the searched revisions of all tenants lack."""
+        query = sa.select(sa.func.sum(revisions.c.vectors_owed)).where(
+            revisions.c.vectors_owed > 0, revisions.c.state == CURRENT
+        )
+        async with self._database.read() as connection:
+            return int((await connection.execute(query)).scalar_one() or 0)
+
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
         left = sa.case((revisions.c.vectors_owed > number, revisions.c.vectors_owed - number), else_=1)

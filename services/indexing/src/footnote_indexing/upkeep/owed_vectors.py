@@ -41,6 +41,8 @@ class OwedVectors:
         self._writer = writer
         self._vectorizers = vectorizers
         self._locks = locks
+        self.made = 0
+        """Vectors made since the start of this process."""
 
     async def round(self) -> None:
         """Make all owed vectors; raises the first failure after the other revisions had their turn."""
@@ -72,6 +74,7 @@ class OwedVectors:
             for start in range(0, len(lacking), _TOGETHER):
                 some = lacking[start : start + _TOGETHER]
                 await self._write(index_version, key, vectorizer, some, with_header)
+                self.made += len(some)
                 if not await self._claims.paid(key, len(some), _CLAIM):
                     await self._gone(index_version, key)
                     return
