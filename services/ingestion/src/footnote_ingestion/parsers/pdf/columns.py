@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from footnote_ingestion.parsers.pdf.blocks_of_rows import note_blocks
 from footnote_ingestion.parsers.pdf.first_rows import (
     counts,
     ends_in_figure,
@@ -307,6 +308,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Gri
     )
     made = _rows(rows[start:], spanning, columns, names_column)
     _note_sums(made, rules, size)
+    note_blocks(made)
     grid = Grid(page, head.names, made, columns, lead=head.lead)
     grid.header_lines = ids(word for row in head_used for word in row)
     grid.lines = set(grid.header_lines).union(*(row.lines for row in made)) if made else set()

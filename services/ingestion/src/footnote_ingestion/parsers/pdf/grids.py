@@ -52,6 +52,7 @@ class Row:
     """The cells of a row, its name first; `indent` is where its name begins, `lines` are the ids of its lines.
 
     `sums`: a line is drawn above its values, as above a sum. `section`: it names the rows below it, indented or not.
+    `apart`: an empty line is above it. `block`: it names the rows below it as far as the next row that is apart.
     """
 
     cells: list[Cell]
@@ -59,6 +60,8 @@ class Row:
     lines: set[int]
     sums: bool = False
     section: bool = False
+    apart: bool = False
+    block: bool = False
 
 
 @dataclass(slots=True)

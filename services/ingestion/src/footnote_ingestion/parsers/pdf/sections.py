@@ -16,6 +16,8 @@ class _Section:
     name: str
     level: bool
     """Whether rows with the same indentation belong to it, as long as no row is indented deeper."""
+    block: bool
+    """Whether they belong to it as far as the next row with an empty line above it."""
 
 
 class Sections:
@@ -34,10 +36,13 @@ class Sections:
         """Return the names of a row's sections; sections that the row shows to have ended are closed."""
         while self._open:
             last = self._open[-1]
+            if last.block and row.apart:
+                self._open.pop()
+                continue
             if row.indent > last.indent + DEEPER:
                 last.level = False
                 break
-            if last.level and not bare and not self._ended and row.indent > last.indent - DEEPER:
+            if (last.level or last.block) and not bare and not self._ended and row.indent > last.indent - DEEPER:
                 break
             self._open.pop()
         self._ended = row.sums and not bare
@@ -47,5 +52,5 @@ class Sections:
         """Open the section that a row without values begins."""
         name = row.cells[0].text
         level = row.section or (self._summed and name.endswith((":", "：")))
-        self._open.append(_Section(row.indent, name.rstrip(":： ")[:_MOST_OF_NAME], level))
+        self._open.append(_Section(row.indent, name.rstrip(":： ")[:_MOST_OF_NAME], level, row.block))
         self._ended = False
