@@ -1,9 +1,10 @@
-"""Sections of tables whose rows are not indented: blocks between empty lines, each with a name above it."""
+"""Sections of tables: blocks between empty lines, and rows with values whose parts are indented below them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from fpdf import FPDF
 from support.drawn_tables import columns, read, rows
 
@@ -36,7 +37,7 @@ def test_a_total_that_is_apart_and_indented_belongs_to_no_block(tmp_path: Path) 
 
 
 def test_indented_rows_leave_the_block_open(tmp_path: Path) -> None:
-    inner = [["All", "14", "15"], [" First half", "7", "8"], [" Second half", "7", "7"], ["None", "18", "19"]]
+    inner = [["All", "99", "99"], [" First half", "70", "80"], [" Second half", "7", "7"], ["None", "18", "19"]]
     found = names(tmp_path, ["Actual", "", ""], *inner, EMPTY, *PROJECTED)
     assert found[:5] == ["Actual", *(f"Actual › {name.strip()}" for name, *_ in inner)]
 
@@ -49,3 +50,27 @@ def test_without_empty_lines_nothing_says_where_a_block_ends(tmp_path: Path) -> 
 def test_a_single_name_shows_no_blocks(tmp_path: Path) -> None:
     found = names(tmp_path, *ACTUAL, EMPTY, *PROJECTED[1:])
     assert found == ["Actual", "2009", "2010", "2011", "2012", "2013"]
+
+
+@pytest.mark.parametrize(
+    ("whole", "first", "second", "is_group"),
+    [
+        (["30", "33"], ["10", "11"], ["20", "22"], True),
+        (["44.4", "31.2"], ["40.0", "25.0"], ["46.5", "33.9"], True),
+        (["(30)", "33"], ["(50)", "11"], ["20", "22"], True),
+        (["90", "95"], ["10", "11"], ["20", "22"], False),  # an opening balance, and additions
+        (["15", "95"], ["10", "11"], ["20", "22"], False),
+        (["15", "16"], ["(10)", "11"], ["20", "22"], False),
+        (["15", ""], ["10", "11"], ["20", "22"], False),
+    ],
+)
+def test_a_row_with_values_names_its_parts(
+    tmp_path: Path, whole: list[str], first: list[str], second: list[str], is_group: bool
+) -> None:
+    body = [["Public schools", *whole], [" Small", *first], [" Very large", *second], ["Others", "7", "8"]]
+    above = "Public schools › " if is_group else ""
+    assert names(tmp_path, *body) == ["Public schools", f"{above}Small", f"{above}Very large", "Others"]
+
+
+def test_a_single_indented_row_may_be_a_total(tmp_path: Path) -> None:
+    assert names(tmp_path, ["Rent", "30", "33"], [" Total", "30", "33"], ["Other", "7", "8"])[1] == "Total"

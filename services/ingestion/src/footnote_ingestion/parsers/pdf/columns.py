@@ -32,6 +32,7 @@ from footnote_ingestion.parsers.pdf.grids import (
     values_of,
     visual_rows,
 )
+from footnote_ingestion.parsers.pdf.groups_of_rows import note_groups
 from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_the_right
@@ -309,6 +310,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Gri
     made = _rows(rows[start:], spanning, columns, names_column)
     _note_sums(made, rules, size)
     note_blocks(made)
+    note_groups(made)
     grid = Grid(page, head.names, made, columns, lead=head.lead)
     grid.header_lines = ids(word for row in head_used for word in row)
     grid.lines = set(grid.header_lines).union(*(row.lines for row in made)) if made else set()

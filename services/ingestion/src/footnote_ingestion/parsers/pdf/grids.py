@@ -53,6 +53,7 @@ class Row:
 
     `sums`: a line is drawn above its values, as above a sum. `section`: it names the rows below it, indented or not.
     `apart`: an empty line is above it. `block`: it names the rows below it as far as the next row that is apart.
+    `group`: it has values, and the indented rows below it are its parts.
     """
 
     cells: list[Cell]
@@ -62,6 +63,7 @@ class Row:
     section: bool = False
     apart: bool = False
     block: bool = False
+    group: bool = False
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ class Sections:
         return [section.name for section in self._open]
 
     def begin(self, row: Row) -> None:
-        """Open the section that a row without values begins."""
+        """Open the section that a row without values, or a group, begins."""
         name = row.cells[0].text
         level = row.section or (self._summed and name.endswith((":", "：")))
         self._open.append(_Section(row.indent, name.rstrip(":： ")[:_MOST_OF_NAME], level, row.block))

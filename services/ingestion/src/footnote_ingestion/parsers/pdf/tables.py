@@ -221,7 +221,7 @@ class TableWriter:
                 cells=([self._of_cell(cell, page) for cell in row.cells], b""),
                 typed=[b"", *map(self._out.numbers.cell, values[1:])],
             )  # fmt: skip
-            if bare:
+            if bare or row.group:
                 sections.begin(row)
         if unused:  # headers of columns without a value are in no row but must not be lost
             self._out.add(PARAGRAPH, "; ".join(unused), self._place(page))
