@@ -174,7 +174,7 @@ NOT_TEXTS = frozenset(
     """footnote_ingestion.tables.accounting.discrepancies footnote_ingestion.tables.recomputed.recomputed
     footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
     footnote_ingestion.parsers.clean.mend
-    footnote_ingestion.tables.forms.alike footnote_ingestion.tables.forms.read
+    footnote_ingestion.tables.forms.alike footnote_ingestion.tables.asked_forms.read
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.table_archive.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
     footnote_generation.verification.opinion.read footnote_edge.sources.net.client.joined

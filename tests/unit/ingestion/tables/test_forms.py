@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from footnote_ingestion.tables import forms
-from footnote_ingestion.tables.forms import Filter, Subject, read
+from footnote_ingestion.tables.asked_forms import read
+from footnote_ingestion.tables.forms import Filter, Subject
 from footnote_text import locales
 
 STOCK = Subject(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from footnote.stages.v1.table_reading_pb2 import AlikeColumn, OperationChance, TableReading
-from footnote_ingestion.tables import evidence, forms
+from footnote_ingestion.tables import asked_forms, evidence, forms
 from footnote_ingestion.tables.candidates import Candidate, Reading, candidates
 from footnote_ingestion.tables.forms import Filter, Subject
 from footnote_ingestion.tables.mentions import Asked, Mentions
@@ -128,7 +128,7 @@ def test_of_texts_with_the_same_words_the_one_that_is_written_is_meant(question:
     read = asked(question)
     every = list(candidates(read, Mentions.of(read, RATED), NOTHING))
     assert {tuple(one.value for one in each.form.filters) for each in every} == ({tuple(said)} if said else set())
-    by_words = forms.read(question, RATED, locales.choose("en").tables, "en")
+    by_words = asked_forms.read(question, RATED, locales.choose("en").tables, "en")
     assert by_words is not None
     assert [one.value for one in by_words.filters] == (said or [])
     assert (by_words.kind == forms.SEVERAL) == (said is None)
@@ -139,7 +139,7 @@ def test_a_sign_for_a_number_is_no_number_to_compute_with(digit: str) -> None:
     question = f"{digit} Which team has days taken above {digit} and the {digit} most?"
     read = asked(question)
     assert list(candidates(read, Mentions.of(read, LEAVE), NOTHING))
-    forms.read(question, LEAVE, locales.choose("en").tables, "en")
+    asked_forms.read(question, LEAVE, locales.choose("en").tables, "en")
 
 
 @pytest.mark.parametrize("made", [

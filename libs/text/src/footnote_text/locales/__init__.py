@@ -161,7 +161,14 @@ class TableWords(_Table):
     above: Phrases
     below: Phrases
     comparison: Phrases
+    after: tuple[Words, ...] = Field(min_length=1)
+    before: tuple[Words, ...] = Field(min_length=1)
+    since: tuple[Words, ...] = Field(min_length=1)
+    until: tuple[Words, ...] = Field(min_length=1)
+    to: tuple[Words, ...] = Field(min_length=1)
+    between: tuple[Words, ...] = Field(min_length=1)
     numbers: tuple[Words, ...] = Field(min_length=9, max_length=9)
+    ordinals: tuple[Words, ...] = Field(min_length=4, max_length=4)
     said: Phrases
     total_of: Annotated[Words, _filled("column")]
     average_of: Annotated[Words, _filled("column")]

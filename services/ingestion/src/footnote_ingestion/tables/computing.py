@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from footnote.types.v1.table_pb2 import (
+    COLUMN_TYPE_DATE,
     COLUMN_TYPE_NUMBER,
     COLUMN_TYPE_TEXT,
     TableComputation,
@@ -22,6 +23,7 @@ from footnote_text.language import detect
 from footnote_text.locales import Locale, TableWords
 
 from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.asked_forms import AskedForm
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.comparing import compared
 from footnote_ingestion.tables.engine import Engine
@@ -42,6 +44,7 @@ from footnote_ingestion.tables.formatting import (
     written,
 )
 from footnote_ingestion.tables.forms import Form, Subject
+from footnote_ingestion.tables.periods import FIRST_YEAR, LAST_YEAR, is_year
 from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
 
@@ -63,6 +66,7 @@ class Computing:
     def __init__(self, engine: Engine, again: Rows) -> None:
         self._engine = engine
         self._again = again
+        self._names_year = False
         self._subjects: dict[str, Subject] = {}
         self._views = [table.view for table in engine.tables]
 
@@ -74,6 +78,7 @@ class Computing:
         if reading is not None:
             return self._read(question, locale, reading)
         asked = forms.tokens(question)
+        self._names_year = any(is_year(asked, at) for at in range(len(asked)))
         named = [one for one in self._files() if forms.place_in(asked, forms.tokens(one)) >= 0]
         named.sort(key=lambda one: forms.place_in(asked, forms.tokens(one)))
         # A short question's language is a guess: the other locales are tried after the likely ones.
@@ -99,7 +104,7 @@ class Computing:
                 return self._computed(self._engine.tables[best.table], best.form, words)
         return None
 
-    def _given(self, at: int, form: Form) -> object:
+    def _given(self, at: int, form: Form) -> list[tuple[str, Any]] | None:
         table = self._engine.tables[at]
         naming, totals = self._naming(table)
         rows = self._engine.run(statement_of(table, form, naming, totals), most=MOST_LINES + 1)[1]
@@ -120,8 +125,8 @@ class Computing:
         for table in self._engine.tables:
             if named and table.filename not in named:
                 continue
-            form = forms.read(question, self.subject(table), words.tables, words.code)
-            if form is not None:
+            asked = AskedForm(question, self.subject(table), words.tables, words.code)
+            if (form := self._settled(table, asked.form())) is not None:
                 found.append((table, form))
         best = max((form.known for _, form in found), default=0)
         first = [one for one in found if one[1].known == best]
@@ -137,13 +142,39 @@ class Computing:
             if column.type == COLUMN_TYPE_TEXT
         }
         naming = next(iter(values), 0)
-        numeric = frozenset(column.number for column in table.columns if column.type == COLUMN_TYPE_NUMBER)
+        numeric, dates = (
+            frozenset(column.number for column in table.columns if column.type == kind)
+            for kind in (COLUMN_TYPE_NUMBER, COLUMN_TYPE_DATE)
+        )
         headers = {column.number: column.name for column in table.columns}
         about = f"{table.filename} {table.name}"
         subject = self._subjects[table.view] = Subject(
-            table.filename, about, headers, numeric, values, naming, table.rows
-        )
+            table.filename, about, headers, numeric, values, naming, table.rows, dates, self._years(table, numeric),
+            {one.number: one.measure.currency for one in table.columns if one.measure.currency},
+        )  # fmt: skip
         return subject
+
+    def _years(self, table: TableDescription, numeric: Collection[int]) -> frozenset[int]:
+        """Return the columns of numbers that are all years, where the question names one."""
+        columns = sorted(numeric)
+        if not columns or not self._names_year:
+            return frozenset()
+        ends = ", ".join(f"MIN(n{one}), MAX(n{one}), BOOL_AND(n{one} = FLOOR(n{one}))" for one in columns)
+        (found,) = self._engine.run(f"SELECT {ends} FROM {raw(table)}")[1]
+        return frozenset(
+            one for at, one in enumerate(columns)
+            if found[3 * at] is not None and found[3 * at] >= FIRST_YEAR and found[3 * at + 1] <= LAST_YEAR
+            and found[3 * at + 2]
+        )  # fmt: skip
+
+    def _settled(self, table: TableDescription, form: Form | None) -> Form | None:
+        """Decide whether a form means rows or groups: where both give the same key, else it is no form."""
+        if form is None or form.inner != forms.ROWS:
+            return form
+        at = self._engine.tables.index(table)
+        groups, rows = replace(form, inner=forms.TOTAL), replace(form, inner=forms.TOTAL, grouped=False)
+        keys = [[key for key, _ in self._given(at, one) or ()] for one in (groups, rows)]
+        return groups if keys[0] and keys[0] == keys[1] else None
 
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
         naming, totals = self._naming(table)
@@ -160,6 +191,10 @@ class Computing:
         ranked = form.kind in (forms.HIGHEST, forms.LOWEST)
         if form.kind == forms.DIFFERENCE and len(lines) != (1 if form.other else 2):
             return None
+        if form.added and any(line.number is None for line in lines):
+            return None  # a sum without all its parts
+        if form.added and form.kind == forms.AVERAGE and len(lines) > 1:
+            return None  # a mean of rows or of columns
         statement = statement_of(table, form, naming, totals)
         # One more, so that an equal that is left out is noticed.
         ran = f"{statement} LIMIT {form.most + 1}" if ranked else statement
@@ -182,7 +217,7 @@ class Computing:
             and (not form.measure or line.number is not None)
         ]  # fmt: skip
         column = form.measure or form.key or naming or table.columns[0].number
-        for one in filter(None, (column, form.other)):
+        for one in filter(None, (column, *form.added, form.other)):
             computation.cells.append(cells_of(table, one, [line.row for line in cells], self._again(table)))
         unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
         if len(results) == 1 and not results[0][0]:
@@ -194,18 +229,18 @@ class Computing:
         return computation
 
     def _apart(self, table: TableDescription, form: Form, own: Collection[str], rows: Collection[int]) -> str:
-        """Return the different units of the two columns that a form subtracts, "" where they have one."""
+        """Return the different units of the columns that a form adds or subtracts, "" where they have one."""
         columns = {column.number: column for column in table.columns}
-        if not form.other:
-            return ""
-        others = measures_of(self._engine, table, form.other)
         units = {unit_of(columns[form.measure], [said]) for said in own}
-        units |= {unit_of(columns[form.other], [said]) for row, said in others.items() if row in rows}
+        for other in filter(None, (form.other, *form.added)):
+            others = measures_of(self._engine, table, other)
+            units |= {unit_of(columns[other], [said]) for row, said in others.items() if row in rows}
         return ", ".join(sorted(unit or "1" for unit in units)) if len(units) > 1 else ""
 
     def _lines(self, table: TableDescription, form: Form, where: str) -> list[_Line]:
         there = self._engine.kept_columns(table)
         number, text, own = (f"{kind}{form.measure}" if f"{kind}{form.measure}" in there else "NULL" for kind in "ntm")
+        number = " + ".join([number, *(f"n{one}" if f"n{one}" in there else "NULL" for one in form.added)])
         key = f"t{form.key}" if form.key else "''"
         statement = (
             f"SELECT row, {key}, {number}, {text}, {own} FROM {raw(table)}{where} ORDER BY row LIMIT {MOST_ROWS + 1}"

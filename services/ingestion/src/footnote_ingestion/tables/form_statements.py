@@ -12,6 +12,9 @@ from footnote_ingestion.tables.formatting import literal, written
 from footnote_ingestion.tables.forms import Form
 from footnote_ingestion.tables.opened import quoted
 
+DAYS = {"from": ">=", "until": "<"}
+"""How a day is compared with that of a filter."""
+
 
 def kept_name(column: int, kind: str) -> str:
     """Return what a table's kept texts ("t"), numbers ("n") or measures ("m") of a column are called."""
@@ -19,12 +22,16 @@ def kept_name(column: int, kind: str) -> str:
 
 
 def where_of(form: Form, naming: int, totals: Sequence[str], name: Callable[[int, str], str]) -> str:
-    """Return the condition that rows count by; `name` gives what a column's texts ("t") or numbers ("n") are called."""
+    """Return the condition that rows count by; `name` gives a column's texts "t", numbers "n" or days "d"."""
     parts = ["true"]
     by_column: dict[int, list[object]] = {}
     for one in (*form.filters, *form.sides):
         if one.op == "=":
             by_column.setdefault(one.column, []).append(one.value)
+        elif one.op in DAYS:
+            parts.append(f"{name(one.column, 'd')} {DAYS[one.op]} CAST({literal(one.value)} AS DATE)")
+        elif one.op == "==":
+            parts.append(f"{name(one.column, 'n')} = {literal(one.value)}")
         else:
             parts.append(f"{name(one.column, 'n')} {one.op} {literal(one.value)}")
     for column, values in by_column.items():
@@ -38,7 +45,9 @@ def where_of(form: Form, naming: int, totals: Sequence[str], name: Callable[[int
 def statement_of(table: TableDescription, form: Form, naming: int, totals: Sequence[str]) -> str:
     """Return the statement of a form over the table as callers query it, without the limit of the first so many."""
     names = {column.number: quoted(column.name) for column in table.columns}
-    measured = names[form.measure] if form.measure else '"_row"'
+    measured = " + ".join(names[one] for one in form.measures) or '"_row"'
+    if form.added:
+        measured = f"({measured})"
     key = f"{names[form.key]}, " if form.key else ""
     source = f"{quoted(table.view)}{where_of(form, naming, totals, lambda column, _: names[column])}"
     if form.kind == forms.DIFFERENCE:
@@ -48,10 +57,12 @@ def statement_of(table: TableDescription, form: Form, naming: int, totals: Seque
         return f"SELECT SUM(CASE WHEN {first} THEN {measured} ELSE -{measured} END) FROM {source}"
     order = "DESC" if form.kind == forms.HIGHEST else "ASC"
     if form.grouped and form.kind in (forms.HIGHEST, forms.LOWEST):
-        value = f"SUM({measured})" if form.measure else "COUNT(*)"
+        call = "AVG" if form.inner == forms.AVERAGE else "SUM"
+        value = f"{call}({measured})" if form.measure else "COUNT(*)"
         there = f" HAVING {value} IS NOT NULL"
         return f'SELECT {key}{value} FROM {source} GROUP BY 1{there} ORDER BY 2 {order}, MIN("_row")'
-    calls = {forms.TOTAL: f"SUM({measured})", forms.AVERAGE: f"AVG({measured})", forms.COUNT: "COUNT(*)"}
+    mean = f"AVG({measured})" + (f" / {len(form.measures)}" if form.added else "")
+    calls = {forms.TOTAL: f"SUM({measured})", forms.AVERAGE: mean, forms.COUNT: "COUNT(*)"}
     if form.kind in calls and not form.grouped:
         return f"SELECT {calls[form.kind]} FROM {source}"
     if form.kind in calls:
@@ -64,6 +75,7 @@ def statement_of(table: TableDescription, form: Form, naming: int, totals: Seque
 def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
     """Return what a form computes, in words: "sum of Units where City = Lyon"."""
     names = {column.number: column.name for column in table.columns}
+    measured = (", " if form.kind == forms.AVERAGE else " + ").join(names[one] for one in form.measures)
     if form.kind == forms.DIFFERENCE:
         column = "" if form.other else names[form.measure]
         sides = [names[form.other], names[form.measure]] if form.other else [str(one.value) for one in form.sides[::-1]]
@@ -71,20 +83,25 @@ def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
         return _narrowed(formula, form, names, words)
     plain = {forms.COUNT: words.count_of, forms.ROWS: words.rows_of}
     if form.grouped and form.kind in (forms.HIGHEST, forms.LOWEST):
-        added = words.total_of.format(column=names[form.measure]) if form.measure else words.count_of
+        inner = words.average_of if form.inner == forms.AVERAGE else words.total_of
+        added = inner.format(column=measured) if form.measure else words.count_of
         formula = str(getattr(words, f"{form.kind}_of")).format(column=added)
     else:
-        formula = plain.get(form.kind) or str(getattr(words, f"{form.kind}_of")).format(column=names[form.measure])
+        formula = plain.get(form.kind) or str(getattr(words, f"{form.kind}_of")).format(column=measured)
     if form.grouped:
         formula = words.by.format(formula=formula, column=names[form.key])
     return _narrowed(formula, form, names, words)
 
 
+_SIGNS = {**DAYS, "==": "="}
+
+
 def _narrowed(formula: str, form: Form, names: Mapping[int, str], words: TableWords) -> str:
     if form.filters:
+        values = [one.value if isinstance(one.value, str) else written(one.value, "") for one in form.filters]
         said = ", ".join(
-            f"{names[one.column]} {one.op} {one.value if isinstance(one.value, str) else written(one.value, '')}"
-            for one in form.filters
+            f"{names[one.column]} {_SIGNS.get(one.op, one.op)} {value}"
+            for one, value in zip(form.filters, values, strict=True)
         )
         formula = words.where.format(formula=formula, filters=said)
     return formula

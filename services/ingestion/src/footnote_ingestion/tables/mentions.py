@@ -17,10 +17,10 @@ from footnote_ingestion.tables.forms import Subject
 OPERATIONS = (forms.TOTAL, forms.AVERAGE, forms.COUNT, forms.HIGHEST, forms.LOWEST)
 _LIMITS = ("above", "below")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-_SHORTEST_RUN, _SHORTEST_PART = 2, 5
+SHORTEST_RUN, _SHORTEST_PART = 2, 5
 _COMPOUND = 0.7
 """What a word counts that is a part of one of the question's."""
-_TURNING = {
+TURNING = {
     "en": "not no nor without except excluding only before after since until between other than or versus besides",
     "fr": "pas ne ni sans sauf hors excepte seulement uniquement avant apres depuis jusqu entre autre autres que ou",
     "de": "nicht kein keine keinen keiner ohne ausser nur vor nach seit bis zwischen andere anderen als oder",
@@ -79,7 +79,7 @@ class Asked:
         if len(written) == len(tokens) and language != "de":  # German writes every noun with a capital
             capitals = frozenset(at for at, one in enumerate(written) if at and one[0].isupper())
         said, spoken = _said(tokens, words)
-        turning = {fold(one) for one in _TURNING.get(language, "").split()}
+        turning = {fold(one) for one in TURNING.get(language, "").split()}
         turns = frozenset(at for at, one in enumerate(tokens) if one in turning and at not in spoken)
         stop = {fold(one) for one in STOP_WORDS.get(language, ())}
         empty = {at for at, one in enumerate(tokens) if one in stop and at not in turns}
@@ -175,8 +175,8 @@ def _header(tokens: Sequence[str], header: str, file: frozenset[int]) -> tuple[f
     for unit in forms.runs(forms.BRACKETS.sub(" ", header)):
         size += len(unit)
         if is_unspaced(unit[0][0]):
-            start, length = _longest(tokens, unit)
-            if length >= min(_SHORTEST_RUN, len(unit)):
+            start, length = longest_run(tokens, unit)
+            if length >= min(SHORTEST_RUN, len(unit)):
                 places.update(range(start, start + length))
                 said += length
             continue
@@ -194,7 +194,7 @@ def _is_part(part: str, word: str) -> bool:
     return len(part) >= _SHORTEST_PART and part.isalpha() and (word.startswith(part) or word.endswith(part))
 
 
-def _longest(tokens: Sequence[str], unit: Sequence[str]) -> tuple[int, int]:
+def longest_run(tokens: Sequence[str], unit: Sequence[str]) -> tuple[int, int]:
     """Return where the longest run of characters stands that a question shares with a name, and its length."""
     best = (0, 0)
     before = [0] * (len(unit) + 1)

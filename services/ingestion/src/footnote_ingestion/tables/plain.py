@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
 from footnote_ingestion.tables.forms import Form
+
+_COMPARED = {">": operator.gt, "<": operator.lt, "==": operator.eq}
 
 
 def of_rows(rows: Iterable[RowData], form: Form, naming: int, totals: Sequence[str]) -> list[tuple[str, Any]]:
@@ -19,7 +22,7 @@ def of_rows(rows: Iterable[RowData], form: Form, naming: int, totals: Sequence[s
     if form.grouped or form.kind in (forms.TOTAL, forms.AVERAGE, forms.COUNT):
         found = _grouped(counted, form)
     else:
-        found = [(_text(row, form.key), _number(row, form.measure)) for row in counted]
+        found = [(_text(row, form.key), _added(row, form)) for row in counted]
         if form.kind != forms.ROWS:
             found = [one for one in found if one[1] is not None]
     if form.kind in (forms.HIGHEST, forms.LOWEST):
@@ -34,11 +37,15 @@ def _grouped(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
     counts = form.kind == forms.COUNT or not form.measure
     for row in counted:
         group = groups.setdefault(_text(row, form.key) if form.grouped else "", [])
-        number = 1.0 if counts else _number(row, form.measure)
+        number = 1.0 if counts else _added(row, form)
         if number is not None:
             group.append(number)
-    mean = form.kind == forms.AVERAGE
-    return [(key, math.fsum(group) / (len(group) if mean else 1) if group else None) for key, group in groups.items()]
+    mean = forms.AVERAGE in (form.kind, form.inner if form.grouped else "")
+    parts = len(form.measures) if form.kind == forms.AVERAGE else 1
+    return [
+        (key, math.fsum(group) / (len(group) * parts if mean else 1) if group else None)
+        for key, group in groups.items()
+    ]
 
 
 def _difference(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
@@ -64,6 +71,18 @@ def _number(row: RowData, column: int) -> float | None:
     return float(cell.value) if cell is not None and cell.kind == "number" and cell.value is not None else None
 
 
+def _added(row: RowData, form: Form) -> float | None:
+    """Return the sum of a row's numbers in the columns of a form; None where one is missing."""
+    numbers = [_number(row, column) for column in form.measures]
+    known = [one for one in numbers if one is not None]
+    return math.fsum(known) if known and len(known) == len(numbers) else None
+
+
+def _day(row: RowData, column: int) -> str:
+    cell = row.cells.get(column)
+    return str(cell.value)[:10] if cell is not None and cell.kind == "date" else ""
+
+
 def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
     if naming in row.cells and row.cells[naming].text in totals:
         return False
@@ -72,7 +91,12 @@ def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
         if one.op == "=":
             texts.setdefault(one.column, []).append(one.value)
             continue
+        if one.op in ("from", "until"):
+            day = _day(row, one.column)
+            if not day or (day < str(one.value)) == (one.op == "from"):
+                return False
+            continue
         number = _number(row, one.column)
-        if number is None or not (number > float(one.value) if one.op == ">" else number < float(one.value)):
+        if number is None or not _COMPARED[one.op](number, float(one.value)):
             return False
     return all(column in row.cells and row.cells[column].text in values for column, values in texts.items())

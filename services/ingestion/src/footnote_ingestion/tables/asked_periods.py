@@ -1,0 +1,268 @@
+"""Which columns and rows of a table the periods of a question mean: "in May", "from 2022 to 2024", "after 30 June"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import pairwise
+
+from footnote_text.lexical import fold, is_unspaced
+from footnote_text.locales import TableWords
+from footnote_text.stopwords import STOP_WORDS
+
+from footnote_ingestion.tables import periods
+from footnote_ingestion.tables.forms import Filter, Subject, alike, same_word, tokens, units
+from footnote_ingestion.tables.periods import DAY, YEAR, Period
+
+_SIDES = ("after", "before", "since", "until")
+_MOST_BETWEEN = 4
+"""The most words between the two ends of a range."""
+
+
+@dataclass(slots=True)
+class Placed:
+    """Columns of numbers in the order of the question, and what rows must have; else what is unknown or ambiguous."""
+
+    columns: tuple[int, ...] = ()
+    filters: list[Filter] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    several: list[str] = field(default_factory=list)
+
+
+class AskedPeriods:
+    """The periods of a question, with the words that order them in time, at `places`."""
+
+    def __init__(
+        self, asked: Sequence[str], subject: Subject, words: TableWords, language: str, taken: Collection[int]
+    ) -> None:
+        self._asked, self._subject, self._words, self._language = asked, subject, words, language
+        self._small = {fold(one) for one in STOP_WORDS.get(language, ())}
+        self._about = tokens(subject.about)
+        found = periods.periods(asked, language)
+        self._periods = [
+            one for one in found if not set(taken) & set(range(one.start, one.end)) and not self._is_limit(one)
+        ]
+        named = [one for one in self._periods if one.unit == YEAR and str(one.year) in self._about]
+        if len(named) < len(self._periods) or not (self._dated() or subject.dates or subject.years):
+            # "In March 2025" and a file of 2025; of a year alone it is the name, where the table has no others.
+            kept = [one for one in self._periods if one not in named or self._has_year(one)]
+            self._periods = kept
+        self._side = ""
+        self._is_range = False
+        self.places: set[int] = {at for one in self._periods for at in range(one.start, one.end)}
+        self._read_sides()
+
+    def _is_limit(self, period: Period) -> bool:
+        """Return whether a number of four figures is a limit, "more than 2000", and no column's year."""
+        limits = any(self._before(side, period) for side in ("above", "below"))
+        return limits and period.unit == YEAR and period.year not in {one.year for one in self._dated().values()}
+
+    def _has_year(self, period: Period) -> bool:
+        return bool(self._subject.dates or self._subject.years) or any(
+            one.year == period.year for one in self._dated().values()
+        )
+
+    def _read_sides(self) -> None:
+        """Find the words before a single period, or between two, that say which side of it counts."""
+        for side in ("above", "below") if self._periods else ():
+            self.places |= self._before(side, self._periods[0])  # "over 2022, 2023 and 2024"
+        if len(self._periods) == 2:
+            first, second = self._periods
+            between = range(first.end, second.start)
+            closes = len(between) <= _MOST_BETWEEN and any(self._found("to", at, set(between)) for at in between)
+            opens = self._before("between", first)
+            if closes or opens:
+                self._is_range = True
+                self.places |= set(between) | opens
+        elif len(self._periods) == 1:
+            (only,) = self._periods
+            for side in _SIDES:
+                found = self._before(side, only) or (
+                    is_unspaced(self._asked[only.end - 1][0]) and self._after(side, only)
+                )
+                if found:
+                    self._side = side
+                    self.places |= found
+                    return
+
+    def _before(self, side: str, period: Period) -> set[int]:
+        """Return the places of a phrase that stands before a period, at most one small word between."""
+        for phrase in getattr(self._words, side):
+            size = len(list(units(phrase)))
+            for gap in (0, 1):
+                start = period.start - gap - size
+                if start < 0 or (gap and self._asked[period.start - 1] not in self._small):
+                    continue
+                if self._is(phrase, start):
+                    return set(range(start, period.start))
+        return set()
+
+    def _after(self, side: str, period: Period) -> set[int]:
+        for phrase in getattr(self._words, side):
+            if self._is(phrase, period.end):
+                return set(range(period.end, period.end + len(list(units(phrase)))))
+        return set()
+
+    def _found(self, side: str, at: int, within: Collection[int]) -> bool:
+        return any(
+            self._is(phrase, at) and at + len(list(units(phrase))) - 1 in within
+            for phrase in getattr(self._words, side)
+        )
+
+    def _is(self, phrase: str, start: int) -> bool:
+        there = list(units(phrase))
+        words = self._asked[start : start + len(there)]
+        return len(words) == len(there) and all(
+            same_word(word, part, exact=True) for word, part in zip(words, there, strict=True)
+        )
+
+    def _dated(self) -> dict[int, Period]:
+        """Return the periods that columns of numbers are named by."""
+        found = {one: periods.of_name(self._subject.headers[one], self._language) for one in self._subject.numeric}
+        return {column: period for column, period in sorted(found.items()) if period is not None}
+
+    def placed(self, by_header: Mapping[int, set[int]], *, compares: bool) -> Placed:
+        """Return what the periods mean; `by_header` are the places of the question's words that columns' names have.
+
+        Where it `compares`, a range means its two ends.
+        """
+        made = Placed()
+        if compares and len(self._periods) == 2:
+            self._is_range = False
+        if not self._periods:
+            return made
+        said = [" ".join(self._asked[one.start : one.end]) for one in self._periods]
+        if dated := self._dated():
+            self._columns(made, dated, by_header)
+        elif self._subject.dates:
+            self._rows(made, by_header)
+        elif not self._side and not self._is_range and (self._subject.years or self._texts() is not None):
+            self._named_rows(made)
+        if not made.columns and not made.filters and not made.several:
+            made.unknown += said
+        return made
+
+    def _columns(self, made: Placed, dated: Mapping[int, Period], by_header: Mapping[int, set[int]]) -> None:
+        if self._side:
+            return
+        names = {column: self._rest(column, dated[column]) for column in dated}
+        words = {at for one in self._periods for at in range(one.start, one.end)}
+        scores = {
+            name: sum(any(alike(word, part) for part in name) for at, word in enumerate(self._asked) if at not in words)
+            for name in set(names.values())
+        }
+        best = [name for name, score in scores.items() if score == max(scores.values())]
+        rivals = [
+            one for one in self._subject.numeric
+            if one in by_header and one not in dated and by_header[one] - words and max(scores.values()) == 0
+        ]  # fmt: skip
+        if len(best) > 1 or rivals:
+            made.several += [
+                self._subject.headers[one] for one in (*rivals, *dated) if one in rivals or names[one] in best
+            ]
+            return
+        own = {column: period for column, period in dated.items() if names[column] == best[0]}
+        found: list[int] = []
+        for one in self._periods:
+            chosen = self._of_period(one, own)
+            if chosen is None:
+                return
+            if not chosen:
+                fitting = [column for column, period in own.items() if one.holds(period)]
+                made.several += [self._subject.headers[column] for column in fitting]
+                return
+            found += chosen
+        if self._is_range and len(found) == 2:
+            first, last = (own[column] for column in found)
+            if first.unit != last.unit or first.order > last.order:
+                return
+            inside = [c for c, p in own.items() if p.unit == first.unit and first.order < p.order < last.order]
+            found = [found[0], *sorted(inside, key=lambda one: own[one].order), found[1]]
+        made.columns = tuple(dict.fromkeys(found))
+
+    def _rest(self, column: int, period: Period) -> tuple[str, ...]:
+        name = tokens(self._subject.headers[column])
+        return (*name[: period.start], *name[period.end :])
+
+    def _of_period(self, asked: Period, own: Mapping[int, Period]) -> list[int] | None:
+        """Return the columns that are a period or its parts; none where they are of several years, None for no such."""
+        fitting = {
+            column: period for column, period in own.items()
+            if (asked.holds(period) or (asked.unit == YEAR == period.unit)) and self._same_year(asked, period)
+        }  # fmt: skip
+        same = [column for column, period in fitting.items() if period.unit == asked.unit]
+        if same:
+            return same if len(same) == 1 else []
+        for unit in (periods.QUARTER, periods.MONTH):
+            inside = sorted((p.order, column) for column, p in fitting.items() if p.unit == unit)
+            if inside and len({order[0] for order, _ in inside}) > 1:
+                return []
+            if len(inside) == periods.parts(unit, asked.unit) > 1:
+                return [column for _, column in inside]
+        return None
+
+    def _same_year(self, asked: Period, period: Period) -> bool:
+        if not asked.year or asked.year == period.year:
+            return True
+        return not period.year and str(asked.year) in self._about
+
+    def _rows(self, made: Placed, by_header: Mapping[int, set[int]]) -> None:
+        """Find the days of rows that count, in the one column of days or the one that is named."""
+        column = next(iter(self._subject.dates))
+        if len(self._subject.dates) > 1:
+            hits = {one: len(by_header.get(one, ())) for one in self._subject.dates}
+            first = [one for one, count in hits.items() if count == max(hits.values())]
+            if len(first) > 1:
+                made.several += [self._subject.headers[one] for one in sorted(first)]
+                return
+            column = first[0]
+        if not all(one.year and (one.unit != DAY or one.day) for one in self._periods):
+            return
+        first_day, last_day = self._days()
+        if first_day is None and last_day is None:
+            return
+        if first_day is not None:
+            made.filters.append(Filter(column, "from", first_day.isoformat()))
+        if last_day is not None:
+            made.filters.append(Filter(column, "until", last_day.isoformat()))
+
+    def _days(self) -> tuple[date | None, date | None]:
+        """Return the first day that counts and the day after the last."""
+        ordered = sorted(self._periods, key=lambda one: one.first)
+        touching = all(one.after == two.first for one, two in pairwise(ordered))
+        if len(ordered) > 1 and not touching and not self._is_range:
+            return None, None
+        first, after = ordered[0].first, ordered[-1].after
+        return {
+            "after": (after, None), "since": (first, None), "before": (None, first), "until": (None, after),
+        }.get(self._side, (first, after))  # fmt: skip
+
+    def _texts(self) -> int | None:
+        """Return the one column whose texts are all names of periods."""
+        found = [
+            column for column, values in self._subject.values.items()
+            if values and all(periods.of_name(value, self._language) for value in values)
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
+
+    def _named_rows(self, made: Placed) -> None:
+        """Find rows by a column of years, a column of names of periods, or both."""
+        column, years = self._texts(), sorted(self._subject.years)
+        if len(years) > 1:
+            made.several += [self._subject.headers[one] for one in years]
+            return
+        wanted = self._periods
+        if years and len({one.year for one in wanted}) == 1 and wanted[0].year:
+            made.filters.append(Filter(years[0], "==", float(wanted[0].year)))
+            wanted = [replace(one, year=0) for one in wanted if one.unit != YEAR]
+        values = [
+            (value, periods.of_name(value, self._language)) for value in self._subject.values.get(column or 0, ())
+        ]
+        own = {at: period for at, (_, period) in enumerate(values) if period is not None}
+        for one in wanted:
+            chosen = self._of_period(one, own)
+            if not chosen:
+                made.filters = []
+                return
+            made.filters += [Filter(column or 0, "=", values[at][0]) for at in chosen]
