@@ -24,6 +24,11 @@ EMPTY = TableComputation()
         (TableComputation(query="SELECT 1"), False, "gave another result"),
         (TableComputation(query="SELECT 1", doubts=["Left out: margin."]), False, "gave another result"),
         (TableComputation(), True, "no single result was derived"),
+        (
+            TableComputation(notes=["Not understood in the question: owe."]),
+            True,
+            "Not understood in the question: owe.",
+        ),
         (None, True, "the tables are unavailable now"),
     ],
 )

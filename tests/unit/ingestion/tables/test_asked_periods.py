@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from footnote_ingestion.tables import forms, periods
-from footnote_ingestion.tables.asked_forms import read
+from footnote_ingestion.tables.asked_forms import AskedForm, read
 from footnote_ingestion.tables.forms import Filter, Subject
 from footnote_text import locales
 
@@ -137,3 +137,16 @@ def test_every_locale_names_months_and_quarters(language: str) -> None:
     names = periods._names(language)
     assert {number for unit, number in names.values() if unit == periods.MONTH} == set(range(1, 13))
     assert {number for unit, number in names.values() if unit == periods.QUARTER} == set(range(1, 5))
+
+
+@pytest.mark.parametrize(("question", "subject", "why"), [
+    ("Total amount that B-1 owes", DAYS, "Not understood in the question: owes."),
+    ("How many bills in 2024?", DAYS, "Several columns may be meant: Issued, Paid."),
+    ("Total plan for North in May", MONTHS, "Not understood in the question: may."),
+    ("Total of the sales of A1 in Q1", QUARTERS, "Several columns may be meant: Sales 2023 Q1, Sales 2024 Q1."),
+    ("Total sales in Q1 2024", QUARTERS, ""),
+])  # fmt: skip
+def test_what_is_not_understood_is_said(question: str, subject: Subject, why: str) -> None:
+    asked = AskedForm(question, subject, locales.choose("en").tables, "en")
+    asked.form()
+    assert asked.why() == why

@@ -75,7 +75,7 @@ def why_not(computation: TableComputation | None, *, expected: bool) -> list[str
     if computation.doubts:
         return [f"A computed answer is left out in strict mode. {' '.join(computation.doubts)}"]
     said = "Nothing was computed: no single result was derived from the question and the tables found."
-    return [f"{said} Passages are quoted as they stand."] if expected else []
+    return [" ".join([said, *computation.notes, "Passages are quoted as they stand."])] if expected else []
 
 
 async def _computed(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:

@@ -105,6 +105,14 @@ class AskedForm:
         form.filters = [*filters, *placed.filters, *(Filter(measure, op, value) for op, value in limits)]
         return self._decided(form, said, by_header, limits, is_placed=bool(placed.columns))
 
+    def why(self) -> str:
+        """Return why there is no form, or several, as a sentence; "" where no word or column says it."""
+        if self.unknown:
+            return f"Not understood in the question: {', '.join(self.unknown[:_MOST_NAMED])}."
+        if self.several:
+            return f"Several columns may be meant: {', '.join(self.several[:_MOST_NAMED])}."
+        return ""
+
     def _decided(
         self, form: Form, said: Mapping[str, int], by_header: Mapping[int, set[int]],
         limits: Sequence[tuple[str, float]], *, is_placed: bool,
@@ -307,6 +315,8 @@ class AskedForm:
         # A column that holds no numbers we know, and is named by the same words, may as well be meant.
         if any(by_header[first[0]] <= places for column, places in by_header.items() if column != first[0]):
             return None
+        if len(first) > 1:
+            self.several += [self._subject.headers[column] for column in sorted(first)]
         return first[0] if len(first) == 1 else None
 
     def _may_be_numbers(self, column: int) -> bool:
@@ -333,7 +343,7 @@ class AskedForm:
         self.unknown += [
             self._asked[place] for place in self._free()
             if self._asked[place] not in self._stop or self._asked[place] in turning
-        ][:_MOST_NAMED]  # fmt: skip
+        ]  # fmt: skip
         return not self.unknown
 
     def _free(self) -> list[int]:

@@ -67,6 +67,9 @@ class Computing:
         self._engine = engine
         self._again = again
         self._names_year = False
+        self.why = ""
+        """Why nothing was computed, by the table and language that explain most of the question; "" where unknown."""
+        self._nearest = (0, 0)
         self._subjects: dict[str, Subject] = {}
         self._views = [table.view for table in engine.tables]
 
@@ -128,6 +131,8 @@ class Computing:
             asked = AskedForm(question, self.subject(table), words.tables, words.code)
             if (form := self._settled(table, asked.form())) is not None:
                 found.append((table, form))
+            if (rank := (asked.known, -len(asked.unknown))) > self._nearest:
+                self._nearest, self.why = rank, asked.why()
         best = max((form.known for _, form in found), default=0)
         first = [one for one in found if one[1].known == best]
         return first[0] if len(first) == 1 and first[0][1].kind != forms.SEVERAL else None

@@ -19,11 +19,12 @@ from footnote.ingestion.v1.ingestion_service_pb2 import (
 )
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote.stages.v1.table_reading_pb2 import TableReading
-from footnote.types.v1.table_pb2 import QueryResult, TableDescription
+from footnote.types.v1.table_pb2 import QueryResult, TableComputation, TableDescription
 
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.tables import periods
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.collected import Collector, RowData, TableData
 from footnote_ingestion.tables.computing import Computing
@@ -42,6 +43,7 @@ _MOST_TABLES = 50
 def load() -> None:
     """Load what questions about tables need, so that workers have it when they are forked."""
     is_total("total")
+    periods.load()
     checked("SELECT 1", ())
 
 
@@ -147,7 +149,10 @@ def _computed(question: Question, engine: Engine, files: Mapping[str, str]) -> C
     if not question.query:
         made = _reading(question.reading) if question.reading else None
         found = computing.answer(question.question, question.locale, made)
-        return ComputeAnswerResponse(computation=found, tables=() if found else engine.tables[:_MOST_TABLES])
+        if found is not None:
+            return ComputeAnswerResponse(computation=found)
+        why = TableComputation(notes=[computing.why]) if computing.why else None
+        return ComputeAnswerResponse(computation=why, tables=engine.tables[:_MOST_TABLES])
     written = WrittenQuery(engine, own.of, computing.subject)
     try:
         return ComputeAnswerResponse(computation=written.answer(question.question, question.query, question.locale))
