@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.asked_forms import read
@@ -120,3 +122,15 @@ def test_every_locale_asks_for_totals_averages_and_extremes(language: str) -> No
             found = form(f"{phrase.replace('*', '')} Zebra", language, subject)
             assert found is not None, phrase
             assert (found.kind, found.measure) == (kind, 2), phrase
+
+
+def test_the_first_so_many_by_a_number_are_of_the_column_that_is_named() -> None:
+    """Rows and towns may be ordered otherwise, so that towns are no rows of items."""
+    stock = replace(STOCK, rows=4, values={1: ["A-1", "A-2", "A-3", "A-4"], 2: ["Lyon", "Nice"]})
+    for question in ("top 2 towns by units in January", "the two towns with the highest units in January"):
+        found = form(question, subject=stock)
+        assert found is not None
+        assert (found.key, found.grouped, found.inner, found.most) == (2, True, forms.ROWS, 2)
+    found = form("top 2 items by units in January", subject=stock)
+    assert found is not None
+    assert (found.key, found.grouped, found.most) == (1, False, 2)

@@ -331,7 +331,8 @@ class AskedForm:
             nearest = min((place for places in after.values() for place in places), default=-1)
             near = [column for column in texts if nearest in after[column]]
             if not near and (HIGHEST in said or LOWEST in said):
-                return self._subject.naming  # the first so many "by" a number
+                # The first so many "by" a number, of rows or of what the question names.
+                return (texts or [self._subject.naming])[0] if len(texts) < 2 else None
             return near[0] if len(near) == 1 else None
         return texts[0] if len(texts) == 1 else self._subject.naming
 
