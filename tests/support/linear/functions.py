@@ -32,7 +32,7 @@ from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
-from footnote_ingestion.tables import fitted, literals
+from footnote_ingestion.tables import fitted, literals, periods
 from footnote_ingestion.tables import forms as table_forms
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.forms import Subject
@@ -69,6 +69,7 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 
 # What needs more than the text.
 ARGUMENTS: Mapping[str, Call] = {
+    "footnote_ingestion.tables.periods.of_name": lambda t: periods.of_name.__wrapped__(t, "en"),
     "footnote_text.a1.holds": lambda t: a1.holds(t, t),
     "footnote_ingestion.tables.forms.same_word": lambda t: table_forms.same_word(t, t, False),
     "footnote_ingestion.tables.fitted.weigh": lambda t: fitted.weigh(t, [_TABLE], Reading({}), locales.choose("en")),
@@ -175,6 +176,7 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
     footnote_ingestion.parsers.clean.mend
     footnote_ingestion.tables.forms.alike footnote_ingestion.tables.asked_forms.read
+    footnote_ingestion.tables.periods.parts footnote_conformance.table.written
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.table_archive.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
     footnote_generation.verification.opinion.read footnote_edge.sources.net.client.joined
@@ -187,7 +189,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
-    footnote_database.engine.address footnote_kit.app.addresses
+    footnote_database.engine.address footnote_kit.app.replica_addresses
     footnote_text.locators.label footnote_store.requests.search_request footnote_store.expr.any_of
     footnote_store.fields.item_key footnote_store.ids.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key

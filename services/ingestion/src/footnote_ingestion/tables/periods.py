@@ -70,6 +70,10 @@ def load() -> None:
         _names(code)
 
 
+MOST_WORDS = 32
+"""Words of a column's name that are searched for a period in every locale; a longer one is a sentence."""
+
+
 def parts(unit: str, of: str) -> int:
     """Return how many periods of a unit a longer one has."""
     return {(MONTH, QUARTER): 3, (MONTH, YEAR): 12, (QUARTER, YEAR): 4}.get((unit, of), 1)
@@ -79,6 +83,8 @@ def parts(unit: str, of: str) -> int:
 def of_name(name: str, language: str) -> Period | None:
     """Return the one period that a column's name says, in a language or another one; None for none or several."""
     asked = forms.tokens(name)
+    if len(asked) > MOST_WORDS:
+        return None
     for code in dict.fromkeys((language, *locales.codes())):
         if found := list(periods(asked, code)):
             return found[0] if len(found) == 1 else None
