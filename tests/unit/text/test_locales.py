@@ -42,7 +42,10 @@ def changed(way: tuple[str, ...], value: Any) -> dict[str, Any]:
     return tables
 
 
-ONE_IS_ENOUGH = {("tables", name) for name in ("average", "after", "before", "since", "until", "to", "between")}
+ONE_IS_ENOUGH = {
+    ("tables", name)
+    for name in ("average", "after", "before", "since", "until", "to", "between", "at_least", "at_most")
+}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from functools import lru_cache
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
 
-_FORMS = ("total", "average", "count", "highest", "lowest", "per", "above", "below", "comparison")
+_FORMS = (
+    "total", "average", "count", "highest", "lowest", "per", "above", "below", "at_least", "at_most", "comparison",
+)  # fmt: skip
 _WORD = re.compile(r"[^\W_]+")
 _MOST = 5
 

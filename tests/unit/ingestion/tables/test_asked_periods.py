@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from footnote_ingestion.tables import forms, periods
 from footnote_ingestion.tables.asked_forms import AskedForm, read
@@ -45,6 +47,7 @@ def form(question: str, subject: Subject, language: str = "en") -> forms.Form | 
     ("Plan insgesamt im ersten Quartal", "de", (2, 3, 4)),
     ("Plan total del primer trimestre", "es", (2, 3, 4)),
     ("plan 第一季度合计", "zh", (2, 3, 4)),
+    ("plan 一季度合计", "zh", (2, 3, 4)),
     ("Total plan for North in Q2", "en", None),
     ("Total plan for North in May", "en", None),
     ("Total plan for North in January 2024", "en", None),
@@ -99,6 +102,35 @@ def test_rows_by_columns_of_years_and_of_months() -> None:
     assert found.filters == [Filter(1, "==", 2024.0), Filter(2, "=", "March")]
     assert form("Total turnover in April 2024", LONG) is None
     assert form("Total turnover after 2023", LONG) is None
+
+
+SCORES = Subject(
+    "scores.md", "scores.md", {1: "Season", 2: "Ann", 3: "Ben"}, frozenset({2, 3}),
+    {1: ["2021", "2020", "2019", "2018"]}, 1, 4,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "seasons"), [
+    ("Average of Ann from 2018 through 2020", ["2020", "2019", "2018"]),
+    ("Average of Ann between 2019 and 2020", ["2020", "2019"]),
+    ("Average of Ann from 2017 to 2019", None),
+    ("Average of Ann from 2020 to 2018", None),
+    ("Average of Ann since 2019", None),
+])  # fmt: skip
+def test_a_range_is_of_rows_that_periods_name_if_both_ends_are_there(question: str, seasons: list[str] | None) -> None:
+    found = form(question, SCORES)
+    assert (found and [one.value for one in found.filters]) == seasons
+
+
+def test_a_month_is_of_the_year_of_all_days() -> None:
+    days = replace(DAYS, dates=frozenset({2}))
+    assert form("Total amount issued in March", days) is None
+    found = form("Total amount issued in March", replace(days, only_year={2: 2025}))
+    assert found is not None
+    assert [one.value for one in found.filters] == ["2025-03-01", "2025-04-01"]
+    named = form("Total amount issued in March 2024", replace(days, only_year={2: 2025}))
+    assert named is not None
+    assert [one.value for one in named.filters] == ["2024-03-01", "2024-04-01"]
 
 
 def test_what_grew_is_the_later_column_without_the_earlier() -> None:

@@ -124,6 +124,30 @@ def test_every_locale_asks_for_totals_averages_and_extremes(language: str) -> No
             assert (found.kind, found.measure) == (kind, 2), phrase
 
 
+@pytest.mark.parametrize(("question", "language", "op", "value"), [
+    ("Which items have at least 200 units in May?", "en", ">=", 200.0),
+    ("Which items have no more than 200 units in May?", "en", "<=", 200.0),
+    ("Items mit mindestens 1.500 Units May", "de", ">=", 1500.0),
+    ("items avec au moins 1 500 units may", "fr", ">=", 1500.0),
+    ("items con al menos 200 units may", "es", ">=", 200.0),
+    ("units may 至少200的 item", "zh", ">=", 200.0),
+    ("units may 不超过200的 item", "zh", "<=", 200.0),
+])  # fmt: skip
+def test_limits_that_a_number_may_be_equal_to(question: str, language: str, op: str, value: float) -> None:
+    found = form(question, language)
+    assert found is not None
+    assert found.filters == [Filter(4, op, value)]
+
+
+@pytest.mark.parametrize("question", [
+    "Which items have at least units in May?",
+    "Which items have more than 1 500 units in May?",  # English writes no number so: "1" and "500" are two
+    "Total units in May, at least in Lyon",
+])  # fmt: skip
+def test_a_limit_without_its_number_is_not_passed_over(question: str) -> None:
+    assert form(question) is None
+
+
 def test_the_first_so_many_by_a_number_are_of_the_column_that_is_named() -> None:
     """Rows and towns may be ordered otherwise, so that towns are no rows of items."""
     stock = replace(STOCK, rows=4, values={1: ["A-1", "A-2", "A-3", "A-4"], 2: ["Lyon", "Nice"]})

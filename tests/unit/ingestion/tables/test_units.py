@@ -56,6 +56,26 @@ def test_a_scale_is_said_with_its_unit(compute: Compute) -> None:
     assert found.text.endswith(": 6.5 × 10^6 EUR")
 
 
+def test_a_weight_is_in_no_currency(compute: Compute) -> None:
+    header = "Weight (kg);Cost;Currency"
+    text = rows(header, "12;5;EUR", "7;4;USD", "3;6;GBP")
+    found = compute("What is the total of Weight?", a=text)
+    assert found is not None
+    assert found.text.endswith(": 22 kg")
+    cost = compute("What is the total of Cost?", a=text)
+    assert cost is not None
+    assert cost.mixed == "EUR, GBP, USD (Currency)"
+
+
+def test_days_of_one_year_are_read_from_the_table(compute: Compute) -> None:
+    text = rows("Sent;Units", "2025-03-04;5", "2025-03-31;4", "2025-04-01;6")
+    found = compute("What is the total of units in March?", a=text)
+    assert found is not None
+    assert found.text.endswith(": 9")
+    years = rows("Sent;Units", "2025-03-04;5", "2024-03-31;4", "2025-04-01;6")
+    assert compute("What is the total of units in March?", a=years) is None
+
+
 def test_different_scales_of_one_column_are_not_added(compute: Compute) -> None:
     found = compute("What is the total of Revenue?", a=rows("Revenue", "12 kg", "7 kg", "3 t"))
     assert found is not None

@@ -160,6 +160,8 @@ class TableWords(_Table):
     per: Phrases
     above: Phrases
     below: Phrases
+    at_least: tuple[Words, ...] = Field(min_length=1)
+    at_most: tuple[Words, ...] = Field(min_length=1)
     comparison: Phrases
     after: tuple[Words, ...] = Field(min_length=1)
     before: tuple[Words, ...] = Field(min_length=1)

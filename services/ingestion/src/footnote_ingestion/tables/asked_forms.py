@@ -15,7 +15,7 @@ from footnote_text.stopwords import STOP_WORDS
 
 from footnote_ingestion.tables import literals
 from footnote_ingestion.tables.asked_periods import AskedPeriods
-from footnote_ingestion.tables.currencies import Money
+from footnote_ingestion.tables.currencies import Money, sets_apart_by_space
 from footnote_ingestion.tables.forms import (
     AVERAGE,
     BRACKETS,
@@ -23,6 +23,7 @@ from footnote_ingestion.tables.forms import (
     DIFFERENCE,
     FORMS,
     HIGHEST,
+    LIMITS,
     LOWEST,
     ROWS,
     SEVERAL,
@@ -43,6 +44,7 @@ from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_ru
 _LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
 """Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
 _MOST_NAMED = 5
+_THOUSANDS = 3
 
 
 def read(question: str, subject: Subject, words: TableWords, language: str) -> Form | None:
@@ -120,8 +122,8 @@ class AskedForm:
         """Return a form with its kind; None where a word of a form would not be used."""
         measure, named = form.measure, form.measure in by_header or is_placed
         self._named_by_default = not named
-        asked = {one for one in said if one not in ("above", "below")}
-        if ("above" in said or "below" in said) != bool(limits) and "comparison" not in said:
+        asked = {one for one in said if one not in LIMITS}
+        if any(one in LIMITS for one in said) != bool(limits) and "comparison" not in said:
             return None
         if "comparison" in asked:
             return self._difference(form, asked, by_header)
@@ -280,14 +282,27 @@ class AskedForm:
 
     def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
         found = []
-        for form, op in (("above", ">"), ("below", "<")):
+        for form, op in LIMITS.items():
             place = said.get(form)
             if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
                 place += 1  # "more than the 200"
             if place in self._free() and place is not None and self._asked[place][0].isdecimal():
-                found.append((op, number_of(self._asked[place])))
-                self._taken[place] = "number"
+                digits = self._digits(place)
+                found.append((op, number_of("".join(self._asked[at] for at in digits))))
+                self._take(digits, "number")
         return found
+
+    def _digits(self, place: int) -> range:
+        """Return the places of a number of which spaces set thousands apart, where a language writes it so."""
+        end, written = place + 1, self._asked[place]
+        while (
+            end in self._free() and len(self._asked[end]) == _THOUSANDS and self._asked[end].isdecimal()
+            and len(self._asked[place]) <= _THOUSANDS and sets_apart_by_space(self._language)
+            and f"{written} {self._asked[end]}" in " ".join(self._text.split())
+        ):  # fmt: skip
+            written += f" {self._asked[end]}"
+            end += 1
+        return range(place, end)
 
     def _most(self, said: Mapping[str, int]) -> int:
         if HIGHEST in said or LOWEST in said:

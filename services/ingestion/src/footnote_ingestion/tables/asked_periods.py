@@ -12,7 +12,7 @@ from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
 from footnote_ingestion.tables import periods
-from footnote_ingestion.tables.forms import Filter, Subject, alike, same_word, tokens, units
+from footnote_ingestion.tables.forms import LIMITS, Filter, Subject, alike, same_word, tokens, units
 from footnote_ingestion.tables.periods import DAY, YEAR, Period
 
 _SIDES = ("after", "before", "since", "until")
@@ -55,7 +55,7 @@ class AskedPeriods:
 
     def _is_limit(self, period: Period) -> bool:
         """Return whether a number of four figures is a limit, "more than 2000", and no column's year."""
-        limits = any(self._before(side, period) for side in ("above", "below"))
+        limits = any(self._before(side, period) for side in LIMITS)
         return limits and period.unit == YEAR and period.year not in {one.year for one in self._dated().values()}
 
     def _has_year(self, period: Period) -> bool:
@@ -137,7 +137,9 @@ class AskedPeriods:
             self._columns(made, dated, by_header)
         elif self._subject.dates:
             self._rows(made, by_header)
-        elif not self._side and not self._is_range and (self._subject.years or self._texts() is not None):
+        elif self._side or self._is_range:
+            self._run_of_rows(made)
+        elif self._subject.years or self._texts() is not None:
             self._named_rows(made)
         if not made.columns and not made.filters and not made.several:
             made.unknown += said
@@ -217,9 +219,11 @@ class AskedPeriods:
                 made.several += [self._subject.headers[one] for one in sorted(first)]
                 return
             column = first[0]
-        if not all(one.year and (one.unit != DAY or one.day) for one in self._periods):
+        year = self._subject.only_year.get(column, 0)
+        dated = [one if one.year else replace(one, year=year) for one in self._periods]
+        if not all(one.year and (one.unit != DAY or one.day) for one in dated):
             return
-        first_day, last_day = self._days()
+        first_day, last_day = self._days(dated)
         if first_day is None and last_day is None:
             return
         if first_day is not None:
@@ -227,9 +231,9 @@ class AskedPeriods:
         if last_day is not None:
             made.filters.append(Filter(column, "until", last_day.isoformat()))
 
-    def _days(self) -> tuple[date | None, date | None]:
+    def _days(self, dated: Sequence[Period]) -> tuple[date | None, date | None]:
         """Return the first day that counts and the day after the last."""
-        ordered = sorted(self._periods, key=lambda one: one.first)
+        ordered = sorted(dated, key=lambda one: one.first)
         touching = all(one.after == two.first for one, two in pairwise(ordered))
         if len(ordered) > 1 and not touching and not self._is_range:
             return None, None
@@ -245,6 +249,19 @@ class AskedPeriods:
             if values and all(periods.of_name(value, self._language) for value in values)
         ]  # fmt: skip
         return found[0] if len(found) == 1 else None
+
+    def _run_of_rows(self, made: Placed) -> None:
+        """Find the rows of a range by the column of names of periods: both ends must be there, in periods of a kind."""
+        column = self._texts()
+        if column is None or self._subject.years or not self._is_range:
+            return
+        values = self._subject.values[column]
+        own = {one: period for one in values if (period := periods.of_name(one, self._language)) is not None}
+        ends = [self._of_period(one, dict(enumerate(own.values()))) for one in self._periods]
+        if any(end is None or len(end) != 1 for end in ends) or len({one.unit for one in own.values()}) > 1:
+            return
+        first, last = (list(own.values())[end[0]].order for end in ends if end)
+        made.filters += [Filter(column, "=", one) for one, period in own.items() if first <= period.order <= last]
 
     def _named_rows(self, made: Placed) -> None:
         """Find rows by a column of years, a column of names of periods, or both."""

@@ -156,8 +156,21 @@ class Computing:
         subject = self._subjects[table.view] = Subject(
             table.filename, about, headers, numeric, values, naming, table.rows, dates, self._years(table, numeric),
             {one.number: one.measure.currency for one in table.columns if one.measure.currency},
+            self._only_years(table, dates),
         )  # fmt: skip
         return subject
+
+    def _only_years(self, table: TableDescription, dates: Collection[int]) -> dict[int, int]:
+        """Return the year of each column of days that are all of one."""
+        columns = sorted(dates)
+        if not columns:
+            return {}
+        ends = ", ".join(f"YEAR(MIN(d{one})), YEAR(MAX(d{one}))" for one in columns)
+        (found,) = self._engine.run(f"SELECT {ends} FROM {raw(table)}")[1]
+        return {
+            one: int(found[2 * at]) for at, one in enumerate(columns)
+            if found[2 * at] is not None and found[2 * at] == found[2 * at + 1]
+        }  # fmt: skip
 
     def _years(self, table: TableDescription, numeric: Collection[int]) -> frozenset[int]:
         """Return the columns of numbers that are all years, where the question names one."""

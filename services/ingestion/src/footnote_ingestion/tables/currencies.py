@@ -42,6 +42,15 @@ def _names(code: str, language: str) -> tuple[str, ...]:
         return ()
 
 
+@lru_cache(maxsize=64)
+def sets_apart_by_space(language: str) -> bool:
+    """Return whether a language writes thousands as "12 500", by CLDR."""
+    try:
+        return str(Locale.parse(language).number_symbols["latn"]["group"]).isspace()
+    except (UnknownLocaleError, ValueError):
+        return False
+
+
 @lru_cache(maxsize=256)
 def _symbol(code: str) -> str:
     return str(Locale("en").currency_symbols.get(code, code))

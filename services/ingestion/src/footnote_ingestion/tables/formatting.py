@@ -78,6 +78,8 @@ def mixed_units(
     units = {unit_of(column, [said]) for said in own}
     if len(units) > 1:
         return ", ".join(sorted(unit or "1" for unit in units))
+    if column.measure.unit:
+        return ""  # a weight is in no currency
     for other in table.columns:
         if other.type != COLUMN_TYPE_TEXT or other.name.casefold() in apart:
             continue

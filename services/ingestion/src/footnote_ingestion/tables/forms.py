@@ -15,7 +15,9 @@ DIFFERENCE = "difference"
 """Of one number of a row and another: of another column, or of another row in the same column."""
 SEVERAL = "several"
 """Every word is known, but several columns may be meant."""
-FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, "above", "below", "per", "comparison")
+LIMITS = {"above": ">", "below": "<", "at_least": ">=", "at_most": "<="}
+"""How a number is compared with one that the words of a form stand before."""
+FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, *LIMITS, "per", "comparison")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
 _SHORTEST, _MOST_ENDING = 3, 3
@@ -45,8 +47,8 @@ def alike(left: str, right: str) -> bool:
 class Filter:
     """What a row must have in a column.
 
-    By `op`, "=": a text; ">", "<", "==": a number above or below one, or that number; "from", "until": a day as
-    2025-01-31 or a later one, an earlier one.
+    By `op`, "=": a text; one of `LIMITS`, "==": a number so compared with one, or that number; "from", "until": a day
+    as 2025-01-31 or a later one, an earlier one.
     """
 
     column: int
@@ -59,6 +61,7 @@ class Subject:
     """A table as questions see it: words about it, headers by column, which hold numbers, texts by column of text.
 
     `naming` is the column that names its rows, 0 for none; `dates` hold days, `years` numbers that are years.
+    `only_year` is that of all days of a column.
     `currencies` are the codes of those that columns are counted in.
     """
 
@@ -72,6 +75,7 @@ class Subject:
     dates: frozenset[int] = frozenset()
     years: frozenset[int] = frozenset()
     currencies: Mapping[int, str] = field(default_factory=dict)
+    only_year: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

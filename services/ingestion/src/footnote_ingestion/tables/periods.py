@@ -19,6 +19,8 @@ FIRST_YEAR, LAST_YEAR = 1900, 2100
 _QUARTER_SIGNS = ("q", "t")
 _SHORTEST_NAME = 3
 _ENDINGS = frozenset({"st", "nd", "rd", "th", "er", "e", "º"})
+_ORDINAL = "第"
+"""Chinese writes the first quarter with and without it."""
 _YEAR_SIGNS, _DAY_SIGNS = frozenset("年년"), frozenset("日号일")
 _MONTHS_OF_QUARTER = 3
 
@@ -215,6 +217,8 @@ def _names(language: str) -> Mapping[tuple[str, ...], tuple[str, int]]:
                     plain = len(key) == 1 and (key[0] in common or len(key[0]) < _SHORTEST_NAME)
                     if key and not plain:
                         found.setdefault(key, (unit, number))
+                        if key[0] == _ORDINAL:
+                            found.setdefault(key[1:], (unit, number))
     return found
 
 

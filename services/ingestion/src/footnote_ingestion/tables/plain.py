@@ -11,7 +11,7 @@ from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
 from footnote_ingestion.tables.forms import Form
 
-_COMPARED = {">": operator.gt, "<": operator.lt, "==": operator.eq}
+_COMPARED = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "==": operator.eq}
 
 
 def of_rows(rows: Iterable[RowData], form: Form, naming: int, totals: Sequence[str]) -> list[tuple[str, Any]]:
