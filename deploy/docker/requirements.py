@@ -29,7 +29,7 @@ ONLY: dict[str, set[str]] = {
     "huggingface-hub": _MODELS,
     "onnxruntime": _MODELS,
     "tokenizers": _MODELS,
-    "babel": {"generation"},
+    "babel": {"generation", "ingestion"},
     "unicode-rbnf": {"generation"},
     "tiktoken": {"edge", "indexing", "augmentation", "generation"},
     "pypdf": _FILES,

@@ -53,7 +53,7 @@ async def ended(call: Awaitable[object]) -> str:
 async def test_calls_to_a_process_that_stands_still_end_and_the_next_are_refused_until_it_goes_on(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, shortened in (("EVERY", 1.0), ("ANSWER", 5.0), ("CONNECT", 3.0)):
+    for name, shortened in (("PING", 1.0), ("PING_ANSWER", 5.0), ("CONNECT", 3.0)):
         monkeypatch.setattr(clients, f"{name}_SECONDS", shortened)
     with running(way, tmp_path) as (pid, address, settings):
         async with open_channel(address, STAGE, settings) as channel:

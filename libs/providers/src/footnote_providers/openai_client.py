@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 from footnote_kit.backoff import retry_after
+from footnote_kit.context import request_id
 from footnote_kit.errors import Unavailable
 from footnote_kit.redact import redact
+from footnote_kit.telemetry import provider_traceparent
 
 from footnote_providers.dialects import Dialect, dialect_of, taught
+from footnote_providers.egress.policy import stays_here
 from footnote_providers.endpoints import Endpoint
 from footnote_providers.resilience import RetryableFailure
 
 if TYPE_CHECKING:
     import openai
     from openai.types.shared_params import ResponseFormatJSONSchema
-from footnote_kit.context import request_id
-from footnote_kit.telemetry import provider_traceparent
-from openai import DefaultAsyncHttpxClient
-
-from footnote_providers.egress.policy import stays_here
 
 _PASSING = frozenset({408, 409, 425, 429})
 _NO_SCHEMA = frozenset({400, 404, 415, 422, 501})
@@ -323,12 +321,14 @@ async def _marked(request: httpx2.Request) -> None:
         request.headers["traceparent"] = traced
 
 
-def http_client(base_url: str) -> DefaultAsyncHttpxClient:
+def http_client(base_url: str) -> openai.DefaultAsyncHttpxClient:
     """Return a client for one endpoint.
 
     It follows no redirects: they would send texts, and perhaps a key, to an address that is not configured. It
     reaches local addresses without a proxy. Each request carries the id of the call being served.
     """
-    return DefaultAsyncHttpxClient(
+    import openai
+
+    return openai.DefaultAsyncHttpxClient(
         follow_redirects=False, trust_env=not stays_here(base_url), event_hooks={"request": [_marked]}
     )
