@@ -26,6 +26,7 @@ class Both:
     removed: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
     restored: list[str] = field(default_factory=list)
+    provider_is_away: bool = False
     collections: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
 
@@ -81,8 +82,10 @@ class Both:
     async def process(self, document: Document) -> None:
         pass
 
-    async def run(self, scope: Any, document_id: str) -> bool:
+    async def once(self, scope: Any, document_id: str) -> bool:
         self.restored.append(document_id)
+        if self.provider_is_away:
+            raise Unavailable("away", reason="PROVIDER_FAILED")
         return bool(self.documents[document_id].indexed_revision)
 
 
@@ -109,6 +112,16 @@ async def test_what_is_searched_is_what_is_recorded(
     await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
     assert both.restored == ["d"] * (state == DOCUMENT_STATE_ERROR and removed)
+
+
+async def test_a_provider_that_is_away_holds_up_no_other_repair() -> None:
+    failed = {
+        name: Document(id=name, state=DOCUMENT_STATE_ERROR, revision=2, indexed_revision=1) for name in ("a", "b")
+    }
+    both = Both(failed, {}, provider_is_away=True)
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    assert both.restored == ["a", "b"]
 
 
 async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended() -> None:

@@ -174,11 +174,19 @@ class ConsistencyCheck:
         if not removed:
             return False
         if document.state == DOCUMENT_STATE_ERROR:
-            return await self._restoring.run(scope, document.id) or not document.indexed_revision
+            return await self._restored(scope, document)
         again = await self._chores.renew(scope, document)
         if again is not None:
             await self._jobs.process(again)
         return again is not None
+
+    async def _restored(self, scope: Scope, document: Document) -> bool:
+        """Index what a document in ERROR records as searched; an outage must not hold up the other documents."""
+        try:
+            return await self._restoring.once(scope, document.id) or not document.indexed_revision
+        except FootnoteError as error:
+            _log.warning("repair_postponed", document_id=document.id, reason=error.reason)
+            return False
 
     async def _orphans(self) -> int:
         """Remove the chunks of documents that ingestion does not know; return the number of documents."""

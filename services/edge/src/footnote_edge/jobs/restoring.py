@@ -20,6 +20,9 @@ from footnote_edge.jobs.retrying import is_transient, until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
+MOST_SECONDS = 60.0
+"""How long a job waits for a stage or provider that is away; then the next comparison of both stages restores."""
+
 _log = get_logger(__name__)
 
 
@@ -34,13 +37,26 @@ class Restoring:
         self._timeout = settings.call_timeout_seconds
 
     async def run(self, scope: Scope, document_id: str) -> bool:
+        """Do the same as `once`, and wait a minute for a stage or provider that is away."""
+
+        def give_up(error: FootnoteError, waited: float) -> None:
+            if waited >= MOST_SECONDS:
+                raise error
+
+        try:
+            return await until_available(lambda: self.once(scope, document_id), self._ceiling, give_up=give_up)
+        except FootnoteError as error:
+            _log.warning("searched_revision_restored_later", document_id=document_id, reason=error.reason)
+            return False
+
+    async def once(self, scope: Scope, document_id: str) -> bool:
         """Index the searched file of a document without any searched chunks; return whether that was done.
 
-        Nothing is done for a deleted document, or one whose newer revision became searched meanwhile. Waits for a stage
-        that is away.
+        Nothing is done for a deleted document, or one whose newer revision became searched meanwhile. Raises the
+        transient errors of a stage or provider that is away.
         """
         with suppress(NotFound, NotOffered):  # a third-party stage need not offer what this compares
-            return await until_available(lambda: self._once(scope, document_id), self._ceiling)
+            return await self._once(scope, document_id)
         return False
 
     async def _once(self, scope: Scope, document_id: str) -> bool:
