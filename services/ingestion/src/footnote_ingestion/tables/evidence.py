@@ -48,10 +48,11 @@ def signs(candidate: Candidate, asked: Asked, mentions: Mentions, reading: Readi
     known = {*numbers, *turning, *unused}
     plain = [at for at in left if at not in known]
     capitals = [at for at in plain if at in asked.capitals]
-    content = sum(at not in asked.empty for at in range(len(asked.tokens))) or 1
+    content = (len(asked.tokens) - len(asked.empty)) or 1
     header = subject.headers.get(form.measure, "")
     parts = [header, *(subject.headers[one.column] for one in texts), subject.headers.get(form.key, "")]
-    alike = [max((reading.word(asked.tokens[at], part) for part in parts if part), default=0.0) for at in plain]
+    named = [part for part in dict.fromkeys(parts) if part]
+    alike = [max((reading.word(asked.tokens[at], part) for part in named), default=0.0) for at in plain]
     strange = [max(0.0, 1.0 - one) for one in alike]
     scale = 0.5 if plain and sum(is_unspaced(asked.tokens[at][0]) for at in plain) * 2 > len(plain) else 1.0
     limit = _limit(candidate, asked) if limits else (0.0, 0.0, 0.0)

@@ -137,9 +137,11 @@ def _said(tokens: Sequence[str], words: TableWords) -> tuple[dict[str, tuple[int
 
 def _places(tokens: Sequence[str], parts: Sequence[str]) -> list[tuple[int, int]]:
     size = len(parts)
+    if not size or not (parts[0].endswith("*") or parts[0] in tokens):  # nearly always, and much the quickest to see
+        return []
     return [
         (start, start + size)
-        for start in range(len(tokens) - size + 1 if size else 0)
+        for start in range(len(tokens) - size + 1)
         if all(forms.same_word(tokens[start + at], part, exact=True) for at, part in enumerate(parts))
     ]
 
