@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,8 @@ FLOOR = 0.003
 """Seconds below which growth is ignored: work that quick at the largest size blocks no caller."""
 _TRIES = 5
 _CLEAR = 3.5
+_REFERENCE = 0.005
+"""Seconds of CPU time that `_reference` took on the machine on which bounds per thousand characters were chosen."""
 _HOPELESS = 6.0
 """Growth at which one more doubling may take for ever: a cube's is 8."""
 
@@ -35,7 +38,7 @@ class Growth:
     size: int
     """Characters of the doubled input."""
     seconds: float
-    """CPU time for the doubled input."""
+    """CPU time for the doubled input, less where the machine is slower than that on which bounds were chosen."""
     ratio: float
     """As a multiple of the time for half of it; infinite when it had to be stopped at every size."""
 
@@ -108,6 +111,18 @@ def rising(call: Callable[[str], object], make: Callable[[int], str], sizes: Seq
     return seconds
 
 
+def _reference() -> None:
+    words: dict[str, int] = {}
+    for number in range(1000):
+        for word in re.findall(r"\w+", f"The Polaris tracker {number} weighs 12.8 kg, if the battery is registered."):
+            words[word.casefold()] = words.get(word, 0) + len(word)
+
+
+def slowness() -> float:
+    """Return how many times slower than that of the bounds this machine is at present, at least 1."""
+    return max(1.0, best(lambda _: _reference(), "", 1.0, 10) / _REFERENCE)
+
+
 def growth(
     what: str, operation: str, call: Callable[[str], object], name: str, make: Callable[[int], str], size: int
 ) -> Growth:
@@ -134,4 +149,8 @@ def growth(
         length *= 2
         before, seconds = seconds, best(call, make(length), 5.0, 2)
         ratio = min(ratio, seconds / before)
-    return Growth(what, operation, name, len(make(length)), seconds if seconds < inf else 1.0, ratio)
+    if seconds == inf:
+        seconds = 1.0
+    elif seconds > FLOOR:
+        seconds /= slowness()
+    return Growth(what, operation, name, len(make(length)), seconds, ratio)

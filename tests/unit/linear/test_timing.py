@@ -14,9 +14,10 @@ def _made(size: int) -> str:
     return "a" * size
 
 
-def _measured(monkeypatch: pytest.MonkeyPatch, cost: Callable[[int], float]) -> timing.Growth:
+def _measured(monkeypatch: pytest.MonkeyPatch, cost: Callable[[int], float], slower: float = 1.0) -> timing.Growth:
     monkeypatch.setattr(timing, "best", lambda call, text, limit, tries=5: cost(len(text)))
     monkeypatch.setattr(timing, "once", lambda call, text, limit: cost(len(text)))
+    monkeypatch.setattr(timing, "slowness", lambda: slower)
     return timing.growth("what", "search", len, "a", _made, SIZE)
 
 
@@ -41,3 +42,12 @@ def test_what_is_linear_and_quick_passes(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_is_linear_and_slow_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _measured(monkeypatch, lambda size: 0.09 * size / SIZE).fails(8.0)
+
+
+def test_a_machine_twice_as_slow_may_take_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not _measured(monkeypatch, lambda size: 0.1 * size / SIZE, slower=2.0).fails(8.0)
+    assert _measured(monkeypatch, lambda size: 0.2 * size / SIZE, slower=2.0).fails(8.0)
+
+
+def test_this_machine_is_not_quicker_than_itself() -> None:
+    assert timing.slowness() >= 1.0
