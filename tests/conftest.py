@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support import base_environment, postgres
+from support import base_environment, postgres, schemas
 
 pytest_plugins = ["support.run_report"]
 
@@ -19,6 +19,7 @@ settings.load_profile("footnote")
 
 # Of the services that run in the tests' own process, and of processes that inherit its surroundings.
 os.environ.update(base_environment.NAMED)
+schemas.reuse()
 
 # Thousands of collected tests live to the end: while they are made there is nothing to find, and looked through anew
 # with every later collection they cost more than the tests. What the tests themselves leave is found as ever.

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from footnote_database.engine import address
+from footnote_database.migrations import Migrations
 from footnote_database.traits import Traits
 from footnote_database.transactions import Database
+from support.schemas import MIGRATE
 
 SERVICES = ("edge", "ingestion", "indexing")
 
@@ -50,7 +52,10 @@ def schema(file: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.slow
-async def test_a_migration_that_is_killed_leaves_the_schema_as_it_was(service: str, tmp_path: Path) -> None:
+async def test_a_migration_that_is_killed_leaves_the_schema_as_it_was(
+    service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Migrations, "upgrade", MIGRATE)
     traits = traits_of(service)
     statements = await migrate(tmp_path / "whole.db", traits, None)
     assert statements > 10

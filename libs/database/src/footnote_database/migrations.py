@@ -41,7 +41,8 @@ class Migrations:
 
         config = self._config()
         config.attributes.update(connection=connection, metadata=self.metadata, version_table=self.version_table)
-        self.current(connection)
+        if self.is_there(connection):  # else there is no version to check, and all their files are read but once
+            self.current(connection)
         command.upgrade(config, revision)
 
     def is_newest(self, connection: Connection) -> bool:
