@@ -16,9 +16,9 @@ GROWTH = 2.5
 """The most that a doubled input may take, as a multiple."""
 FLOOR = 0.003
 """Seconds below which growth is ignored: work that quick at the largest size blocks no caller."""
-_TRIES = 5
+_TRIES = 3
 _CLEAR = 3.5
-_REFERENCE = 0.005
+_REFERENCE = 0.001
 """Seconds of CPU time that `_reference` took on the machine on which bounds per thousand characters were chosen."""
 _HOPELESS = 6.0
 """Growth at which one more doubling may take for ever: a cube's is 8."""
@@ -113,14 +113,14 @@ def rising(call: Callable[[str], object], make: Callable[[int], str], sizes: Seq
 
 def _reference() -> None:
     words: dict[str, int] = {}
-    for number in range(1000):
+    for number in range(200):
         for word in re.findall(r"\w+", f"The Polaris tracker {number} weighs 12.8 kg, if the battery is registered."):
             words[word.casefold()] = words.get(word, 0) + len(word)
 
 
 def slowness() -> float:
     """Return how many times slower than that of the bounds this machine is at present, at least 1."""
-    return max(1.0, best(lambda _: _reference(), "", 1.0, 10) / _REFERENCE)
+    return max(1.0, best(lambda _: _reference(), "", 1.0, 5) / _REFERENCE)
 
 
 def growth(
