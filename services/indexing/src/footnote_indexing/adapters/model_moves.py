@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
 from footnote_database.times import now_ms
+from footnote_kit.access import collection_missing
 from footnote_kit.logs import get_logger
 from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -32,19 +33,25 @@ class ModelMoveTable:
 
     async def targets(self, found: Stored) -> Sequence[IndexVersion]:
         """Return the index versions to write to: the searched one, and the one being built, if any."""
-        wanted = found.collection.settings.embedding
-        if wanted == found.index_version.embedding:
+        if found.collection.settings.embedding == found.index_version.embedding:
             return [found.index_version]
-        building = await self._building(found, wanted)
+        building = await self._building(found)
         return [building] if building.state == CURRENT else [found.index_version, building]
 
-    async def _building(self, found: Stored, wanted: collection_pb2.EmbeddingSettings) -> IndexVersion:
-        """Return the index version being built for a model; begin one if there is none.
+    async def _building(self, found: Stored) -> IndexVersion:
+        """Return the index version being built for the model in the collection's settings; begin one if there is none.
 
-        It may already be searched: another request moved the collection after it was read.
+        It may already be searched: after the collection was read, another request moved it or set its old model again.
+        Raises NotFound when the collection was deleted.
         """
         async with self._database.write() as connection:
-            await _lock(connection, found.collection.id)
+            # The settings as they are now: an index version for a model that nobody wants any more would keep out
+            # every document, since none is written into it.
+            mine = sa.select(collections.c.data).where(collections.c.id == found.collection.id)
+            data = (await connection.execute(mine.with_for_update())).scalar_one_or_none()
+            if data is None:
+                raise collection_missing(found.collection.id)
+            wanted = collection_pb2.Collection.FromString(data).settings.embedding
             query = sa.select(index_versions).where(index_versions.c.collection_id == found.collection.id)
             # Locked, so that the sweeper does not take one that is revived here.
             rows = list(await connection.execute(query.order_by(index_versions.c.number).with_for_update()))
