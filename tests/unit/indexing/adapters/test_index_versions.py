@@ -97,6 +97,18 @@ async def test_a_document_that_comes_while_the_model_is_set_back_begins_no_index
         await check_unmoved(connection, "c", SEARCHED.number, {SEARCHED.number})
 
 
+async def test_what_is_built_for_a_model_that_is_no_longer_wanted_keeps_no_document_out(database: Database) -> None:
+    """Earlier versions could leave one behind."""
+    await back_to_old(database)
+    async with database.write() as connection:
+        data = wanting(NEW).SerializeToString()
+        await connection.execute(sa.update(collections).values(data=data))
+    async with database.read() as connection:
+        await check_unmoved(connection, "c", SEARCHED.number, {SEARCHED.number})
+    moves = ModelMoveTable(database, IndexVersionTable(database), rollback_window=3600)
+    assert not await moves.settle("c")
+
+
 async def test_a_document_of_a_deleted_collection_begins_no_index_version(database: Database) -> None:
     async with database.write() as connection:
         await connection.execute(sa.delete(collections))

@@ -137,12 +137,17 @@ async def check_unmoved(
     The next attempt finds the right index versions. `written` is None for rows that cannot be in another index version.
     The collection does not move until the transaction ends.
     """
-    mine = sa.select(collections.c.id).where(collections.c.id == collection_id)
-    await connection.execute(mine.with_for_update(read=True))
-    live = sa.select(index_versions.c.number).where(
+    mine = sa.select(collections.c.data).where(collections.c.id == collection_id).with_for_update(read=True)
+    data = (await connection.execute(mine)).scalar_one_or_none()
+    if data is None:
+        return  # other checks detect the deletion
+    wanted = collection_pb2.Collection.FromString(data).settings.embedding
+    query = sa.select(index_versions).where(
         index_versions.c.collection_id == collection_id, index_versions.c.state.in_((CURRENT, BUILDING))
     )
-    numbers = set((await connection.execute(live)).scalars())
-    # A deleted collection has none; other checks detect the deletion.
-    if numbers and (index_version not in numbers or (written is not None and not numbers <= set(written))):
+    live = [read(row) for row in await connection.execute(query)]
+    # One that is being built for a model that is no longer wanted gets no document.
+    needed = {one.number for one in live if one.state == CURRENT or one.embedding == wanted}
+    is_gone = index_version not in {one.number for one in live}
+    if live and (is_gone or (written is not None and not needed <= set(written))):
         raise Unavailable("The collection began to move to another embedding model; send it again")

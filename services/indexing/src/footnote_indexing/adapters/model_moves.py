@@ -45,13 +45,11 @@ class ModelMoveTable:
         Raises NotFound when the collection was deleted.
         """
         async with self._database.write() as connection:
-            # The settings as they are now: an index version for a model that nobody wants any more would keep out
-            # every document, since none is written into it.
-            mine = sa.select(collections.c.data).where(collections.c.id == found.collection.id)
-            data = (await connection.execute(mine.with_for_update())).scalar_one_or_none()
-            if data is None:
+            # The model that is wanted now: no document is written into an index version for another one, which would
+            # keep out all of them.
+            wanted = await _lock(connection, found.collection.id)
+            if wanted is None:
                 raise collection_missing(found.collection.id)
-            wanted = collection_pb2.Collection.FromString(data).settings.embedding
             query = sa.select(index_versions).where(index_versions.c.collection_id == found.collection.id)
             # Locked, so that the sweeper does not take one that is revived here.
             rows = list(await connection.execute(query.order_by(index_versions.c.number).with_for_update()))
@@ -75,10 +73,10 @@ class ModelMoveTable:
     async def settle(self, collection_id: str) -> bool:
         """Move searches to the index version being built if it holds all searched documents; return whether it did."""
         async with self._database.write() as connection:
-            await _lock(connection, collection_id)
+            wanted = await _lock(connection, collection_id)
             query = sa.select(index_versions).where(index_versions.c.collection_id == collection_id)
             rows = {row.state: row for row in await connection.execute(query)}
-            if BUILDING not in rows or CURRENT not in rows:
+            if BUILDING not in rows or CURRENT not in rows or read(rows[BUILDING]).embedding != wanted:
                 return False
             old, new = rows[CURRENT], rows[BUILDING]
             there, missing = revisions.alias(), revisions.alias()
@@ -111,9 +109,12 @@ class ModelMoveTable:
         return True
 
 
-async def _lock(connection: AsyncConnection, collection_id: str) -> None:
-    """Lock a collection against other changes of its index versions, until the transaction ends.
+async def _lock(connection: AsyncConnection, collection_id: str) -> collection_pb2.EmbeddingSettings | None:
+    """Lock a collection against other changes of its index versions, until the transaction ends; return its model.
 
-    This locks the collection's row: locks on its index versions would miss index versions added meanwhile.
+    This locks the collection's row: locks on its index versions would miss index versions added meanwhile. None is a
+    collection that was deleted.
     """
-    await connection.execute(sa.select(collections.c.id).where(collections.c.id == collection_id).with_for_update())
+    mine = sa.select(collections.c.data).where(collections.c.id == collection_id).with_for_update()
+    data = (await connection.execute(mine)).scalar_one_or_none()
+    return None if data is None else collection_pb2.Collection.FromString(data).settings.embedding
