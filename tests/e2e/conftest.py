@@ -16,12 +16,45 @@ IN_BOTH_MODES = {"test_path", "test_trace", "test_dialects", "test_collections"}
 kinds of doors and their management. `make test-all` runs the second mode of all others."""
 
 
+HERE = Path(__file__).parent
+_started: list[Deployment] = []
+_sharing: set[Path] = set()
+"""The files with tests of the shared deployments."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to `make test-all` what the second mode shows of the services a second time."""
+    """Leave the second mode to `make test-all`, and run files that share the deployments one after the other.
+
+    The second mode shows little of the services that the first does not.
+    """
     for item in items:
         mode = getattr(getattr(item, "callspec", None), "params", {}).get("running")
         if mode == "one process each" and item.path.stem not in IN_BOTH_MODES:
             item.add_marker("full")
+    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
+    _sharing.update(item.path for item in items if "running" in getattr(item, "fixturenames", ()))
+    mine = sorted((items[place] for place in places), key=lambda item: item.path not in _sharing)
+    for place, item in zip(places, mine, strict=True):
+        items[place] = item
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Start the shared deployments again where they have been ended."""
+    for one in _started:
+        if item.path in _sharing and not one.processes:
+            one.start()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the shared deployments before a file that goes without them.
+
+    Nobody asks them anything then, and their polls took a tenth of two cores for as long as the other suites ran.
+    """
+    if nextitem is None or nextitem.path not in _sharing:
+        for one in _started:
+            one.stop()
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +62,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A deployment in one process, started for the first test that wants it and kept for all others."""
     # How `serve all` divides services among processes by default is for the files with deployments of their own.
     with deployment(tmp_path_factory.mktemp("together"), env={"FOOTNOTE_PROCESSES": "1"} | STORE) as started:
+        _started.append(started)
         yield started
 
 
@@ -37,6 +71,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A deployment with a process for each service, kept like the other: a start costs as much as a file of tests."""
     env = {"FOOTNOTE_PROCESSES": "1"} | STORE
     with deployment(tmp_path_factory.mktemp("apart"), separate=True, env=env) as started:
+        _started.append(started)
         yield started
 
 
