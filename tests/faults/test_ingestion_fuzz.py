@@ -26,7 +26,7 @@ from support.shared import shared_dir
 pytestmark = pytest.mark.full
 
 _MOST_BYTES = 600_000
-_MANY = int(os.environ.get("FOOTNOTE_BENCH_MUTANTS", "1000"))
+_MANY = int(os.environ.get("FOOTNOTE_BENCH_MUTANTS", "2000"))
 """How many, in fifties; it has passed with 5 000."""
 _TYPED = {
     "PASSWORD_PROTECTED",

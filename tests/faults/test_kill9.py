@@ -43,8 +43,6 @@ KILLS = int(os.environ.get("FOOTNOTE_KILLS", "0"))
 """How many kills; 0 for few, which differ between the tests."""
 
 SEED = int(os.environ.get("FOOTNOTE_SEED", "0")) or random.randrange(1, 10**6)
-_MOST_REAL = 40
-"""How many real files; all of them keep two cores at work for minutes."""
 LONGEST_ROUND = 3.0
 """Seconds between a start and the kill that follows, at most."""
 
@@ -188,9 +186,8 @@ async def test_kills_at_random_moments_lose_nothing(
 ) -> None:
     backend = request.node.callspec.params["running"]
     kills = KILLS or {"sqlite": 5, "postgres": 3}[backend]
+    files = (real_files() if backend == "sqlite" and not KILLS else []) or texts(tmp_path, 15 * kills)
     moments = random.Random(SEED)
-    real = real_files() if backend == "sqlite" and not KILLS else []
-    files = moments.sample(real, min(len(real), _MOST_REAL)) or texts(tmp_path, 15 * kills)
     moments.shuffle(files)
     print(f"{kills} kills on {backend}, {len(files)} files, FOOTNOTE_SEED={SEED}")
     await create_collection(running)
