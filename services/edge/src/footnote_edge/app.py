@@ -241,7 +241,7 @@ def _admission(settings: Settings, loads: ProcessLoads) -> Admission:
     """Return the limits of concurrent calls: questions, uploads, all others."""
     bounds = (settings.asks_at_once, settings.uploads_at_once, settings.calls_at_once)
     sizes = (Size(at_once, settings.admission_wait_seconds) for at_once in bounds)
-    return Admission(*sizes, lag=loop_lag.recent, processor=loads.processor)
+    return Admission(*sizes, iteration=loop_lag.iteration, processor=loads.processor)
 
 
 async def _forget(forgetting: Forgetting, jobs: Jobs) -> None:

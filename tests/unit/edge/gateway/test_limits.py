@@ -53,7 +53,7 @@ def test_replicas_that_divide_a_limit_keep_it_together() -> None:
 
 
 def test_each_method_has_its_lane() -> None:
-    admission = Admission(Size(1, 1), Size(2, 1), Size(3, 1), lag=lambda: 0.0, processor=lambda: 0.0)
+    admission = Admission(Size(1, 1), Size(2, 1), Size(3, 1), iteration=lambda: 0.0, processor=lambda: 0.0)
     assert admission.lane("Ask") is admission.lane("EditMessage")
     assert admission.lane("UploadDocument") is admission.lane("ReplaceDocument")
     assert len({id(admission.lane(name)) for name in ("Ask", "UploadDocument", "SearchChunks", "ListDocuments")}) == 3

@@ -111,7 +111,9 @@ def test_files_of_others_and_of_other_sizes_are_not_believed(tmp_path: Path) -> 
 async def test_the_worst_of_a_minute_is_forgotten_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_lag, "histogram", lambda name: SimpleNamespace(record=lambda value: None))
     now = 1000.0
-    loop: Any = SimpleNamespace(time=lambda: now, call_at=lambda at, call: SimpleNamespace(cancel=lambda: None))
+    loop: Any = SimpleNamespace(
+        time=lambda: now, call_at=lambda at, call: SimpleNamespace(cancel=lambda: None), call_soon=lambda *_: None
+    )
     lag = loop_lag.LoopLag(loop)
     seen: list[float] = []
     lag.listeners.append(lambda one: seen.append(one.worst))
@@ -127,3 +129,26 @@ async def test_the_worst_of_a_minute_is_forgotten_after_it(monkeypatch: pytest.M
         lag._look()
     assert lag.worst < 0.01
     assert seen[-1] == lag.worst
+
+
+async def test_an_iteration_counts_by_what_the_loop_itself_has_to_do() -> None:
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        spin = time.thread_time() + 0.005
+        while time.thread_time() < spin:
+            pass
+        if working:
+            loop.call_soon(work)
+
+    loop_lag.watch()
+    try:
+        working = True
+        work()
+        await asyncio.sleep(1.0)
+        assert 0.003 < loop_lag.iteration() < 0.05
+        working = False
+        await asyncio.sleep(1.0)
+        assert loop_lag.iteration() < 0.002
+    finally:
+        loop_lag.unwatch()

@@ -4,9 +4,10 @@ Each kind of call has a lane with a number of concurrent calls and a bounded que
 whose expected wait is too long is refused on arrival, not at its deadline. When calls turn out to cost more than
 expected, the ends of the longest queues are refused as well.
 
-New calls share the event loop with running ones, so refusals get slower as concurrency grows. Concurrency therefore
-starts low and grows while the loop keeps up. Calls that wait for a model do not load the loop and soon reach the full
-concurrency; for CPU-bound calls, more concurrency would not serve any sooner.
+New calls share the event loop with running ones: gRPC takes four iterations of the loop to accept a call, and calls
+that it has not accepted are in no lane and cannot be refused. The longer an iteration, the more calls wait unseen until
+their deadlines. Concurrency therefore starts low and grows while iterations are short. Calls that wait for a model do
+not load the loop and soon reach the full concurrency; for CPU-bound calls, more concurrency would not serve any sooner.
 """
 
 import asyncio
@@ -28,12 +29,12 @@ TENANTS_PART = 0.75
 """Fraction of the queue places that one tenant may use."""
 DEADLINES_PART = 0.5
 """Fraction of its deadline that a call may spend waiting."""
-LEAST_AT_ONCE = 16
-"""Minimum concurrency, however late the event loop is, and the step by which it grows."""
-LATE_SECONDS = 0.03
-"""Average event loop lag, in seconds, above which concurrency shrinks."""
+LEAST_AT_ONCE = 4
+"""Minimum concurrency, however long the event loop's iterations are, and the step by which it grows."""
+LONG_ITERATION = 0.001
+"""Processor seconds of an event loop's iteration above which concurrency shrinks."""
 ADJUST_SECONDS = 0.1
-"""Seconds between two adjustments of concurrency; the lag is measured at the same interval."""
+"""Seconds between two adjustments of concurrency; iterations are measured at the same interval."""
 _LEARNING = 0.1  # weight of the newest call in the averages; the first calls weigh more
 _LEAST_RETRY = 0.5
 _THINNED = 16  # refusals per finished call, at most, to keep the event loop free
@@ -49,9 +50,9 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine that calls run on: event loop lag in seconds, and processors."""
+    """The machine that calls run on: processor seconds of an event loop's iteration, and processors."""
 
-    lag: Callable[[], float] = lambda: 0.0
+    iteration: Callable[[], float] = lambda: 0.0
     meter: ProcessorMeter = field(default_factory=lambda: ProcessorMeter(lambda: 0.0))
     """Divides the processor time of all local services among the calls of all lanes."""
     cores: int = 1
@@ -167,9 +168,9 @@ class ConcurrencyLimiter:
             self._timer = asyncio.get_running_loop().call_later(ADJUST_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Adjust concurrency to the event loop's lag, as long as calls wait."""
+        """Adjust concurrency to the length of the event loop's iterations, as long as calls wait."""
         self._timer = None
-        if self._machine.lag() > LATE_SECONDS:
+        if self._machine.iteration() > LONG_ITERATION:
             self._room = max(min(self._size.at_once, LEAST_AT_ONCE), self._room // 2)
         elif self._working >= self._room:
             self._room = min(self._size.at_once, self._room + LEAST_AT_ONCE)

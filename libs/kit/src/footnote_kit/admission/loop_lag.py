@@ -1,8 +1,13 @@
-"""Measures event loop lag: how late the loop runs its timers because something blocked it."""
+"""Measures event loop lag: how late the loop runs its timers because something blocked it.
+
+Lag also grows when other processes take the processor. The processor time of one iteration does not: it tells how much
+the loop itself has to do.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -24,6 +29,8 @@ class LoopLag:
         self.wanted = 0
         self.average = 0.0
         """Seconds, an exponential moving average; the last half second weighs most."""
+        self.iteration = 0.0
+        """Processor seconds of one iteration, an exponential moving average of one iteration in each measurement."""
         self.worst = 0.0
         """Seconds, the longest of the last minute."""
         self.listeners: list[Callable[[LoopLag], None]] = []
@@ -47,6 +54,10 @@ class LoopLag:
             notify(self)
         self._due = now + EVERY
         self._timer = self._loop.call_at(self._due, self._look)
+        self._loop.call_soon(self._came_round, time.thread_time())
+
+    def _came_round(self, began: float) -> None:
+        self.iteration += _WEIGHT * (time.thread_time() - began - self.iteration)
 
     def end(self) -> None:
         """Stop measuring."""
@@ -67,6 +78,12 @@ def recent() -> float:
     """Return the recent average lag of the running loop in seconds; 0 when it is not measured."""
     lag = _watched.get(asyncio.get_running_loop())
     return lag.average if lag is not None else 0.0
+
+
+def iteration() -> float:
+    """Return the recent average processor time of one iteration of the running loop in seconds; 0 when unmeasured."""
+    lag = _watched.get(asyncio.get_running_loop())
+    return lag.iteration if lag is not None else 0.0
 
 
 def unwatch() -> None:

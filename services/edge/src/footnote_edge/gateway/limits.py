@@ -104,11 +104,11 @@ class Admission:
     """The lanes: questions, uploads, and all other calls that end by themselves."""
 
     def __init__(
-        self, asks: Size, uploads: Size, others: Size, *, lag: Callable[[], float], processor: Callable[[], float]
+        self, asks: Size, uploads: Size, others: Size, *, iteration: Callable[[], float], processor: Callable[[], float]
     ) -> None:
-        """Take the lanes' sizes, the event loop's lag, and the services' processor time in seconds."""
+        """Take the lanes' sizes, the event loop's iteration and the services' processor time in seconds."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        machine = Machine(lag, ProcessorMeter(processor), cores)
+        machine = Machine(iteration, ProcessorMeter(processor), cores)
         self._asks, self._uploads, self._others = (
             ConcurrencyLimiter(kind, size, machine=machine)
             for kind, size in (("asks", asks), ("uploads", uploads), ("others", others))
