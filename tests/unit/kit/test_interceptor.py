@@ -143,6 +143,48 @@ async def test_an_unforeseen_exception_tells_the_caller_nothing(capfd: pytest.Ca
     assert "ValueError" in line["exception"]
 
 
+async def cancelled() -> None:
+    gone = asyncio.get_running_loop().create_future()
+    gone.cancel()
+    await gone
+
+
+async def test_what_is_cancelled_inside_a_handler_ends_its_call(capfd: pytest.CaptureFixture[str]) -> None:
+    """grpc.aio takes any cancellation for the caller's, and sends no status: the caller would wait for good."""
+
+    async def interrupted(_: Any, __: Any) -> Answer:
+        await cancelled()
+        raise AssertionError
+
+    async def interrupted_late(_: Any, __: Any) -> AsyncIterator[Answer]:
+        yield Answer(name="first")
+        await cancelled()
+
+    async def admit(method: str, _: Any) -> None:
+        if method.endswith("Watch"):
+            await cancelled()
+
+    logs.configure(KitSettings(log_format="json"))
+    service = SampleService(
+        unary=interrupted, stream=interrupted_late, collect=interrupted, both=interrupted_late, watch=interrupted_late
+    )
+    async with serve_app(service.app(admit=admit)) as served, asyncio.timeout(10):
+        stub = SampleStub(served.channel)
+        for call in (stub.unary(ASK), stub.collect(asks("a"))):
+            with pytest.raises(Internal):
+                await call
+        for stream, expected in (
+            (stub.stream(ASK), ["first"]),
+            (stub.both(asks("a")), ["first"]),
+            (stub.watch(ASK), []),
+        ):
+            got: list[str] = []
+            with pytest.raises(Internal):
+                await collect_names(stream, got)
+            assert got == expected
+    assert capfd.readouterr().err.count("rpc_failed") == 5
+
+
 async def test_a_call_without_scope_never_reaches_the_handler() -> None:
     async def reached(_: Any, __: Any) -> Answer:
         raise AssertionError("reached")

@@ -167,6 +167,16 @@ def _read(request: Any) -> Any:
     return request
 
 
+class _Interrupted(Exception):
+    """A handler ended by the cancellation of something that it waited for."""
+
+
+def _from_inside(error: BaseException) -> bool:
+    """Return whether a cancellation is neither the caller's nor the server's: grpc.aio would then send no status."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
+
+
 def _texts(metadata: Any) -> dict[str, str]:
     """Return the headers of a call that are text."""
     return {key: value for key, value in metadata or () if isinstance(value, str)}
@@ -232,6 +242,10 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
                 _proven.set(self._trust.admit(method, metadata))
         except Exception as error:
             return self._refusing(method, error, metadata)
+        except asyncio.CancelledError as error:
+            if not _from_inside(error):
+                raise
+            return self._refusing(method, _Interrupted("What the call's admission waited for was cancelled"), metadata)
         return found
 
     def _refusing(self, method: str, error: Exception, metadata: Any) -> Any:
@@ -332,6 +346,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             except Exception as error:
                 await call.fail(error)
             except BaseException as error:
+                if _from_inside(error):
+                    await call.fail(_Interrupted("What the call waited for was cancelled"))
                 call.end(grpc.StatusCode.CANCELLED, error)
                 raise
             call.end(grpc.StatusCode.OK)
@@ -354,6 +370,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             except Exception as error:
                 await call.fail(error)
             except BaseException as error:
+                if _from_inside(error):
+                    await call.fail(_Interrupted("What the call waited for was cancelled"))
                 call.end(grpc.StatusCode.CANCELLED, error)
                 raise
             call.end(grpc.StatusCode.OK)
