@@ -16,7 +16,7 @@ from footnote_ingestion.parsers.texts.encoding import decode
 _ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")
 _UNDERLINE = re.compile(r"(?<!\s)\s*+(={3,}+|-{3,}+|~{3,}+)\s*+")
 _CUT = re.compile(r"[^\W\d_]-\n")
-_CUT_WORD = re.compile(r"[^\W\d_]-$")
+_CUT_WORD = re.compile(r"[^\W\d_]-")
 _MARKS = tuple(".!?…:;,-。！？：；，、\"'”’»)")
 _LONG_LINE = 120
 _MAX_PARAGRAPH = 4_000
@@ -105,7 +105,7 @@ def _paragraph(
         part = inline(lines[number])
         if not part:
             continue
-        if text.endswith("-") and _CUT_WORD.search(text) and part[0].islower():
+        if part[0].islower() and _CUT_WORD.fullmatch(text[-2:]):
             text = mend(text[:-1], part, vocabulary)
         else:
             text = f"{text} {part}" if text else part
