@@ -21,7 +21,7 @@ _CLEAR = 3.5
 _REFERENCE = 0.001
 """Seconds of CPU time that `_reference` took on the machine on which bounds per thousand characters were chosen."""
 _HOPELESS = 6.0
-"""Growth at which one more doubling may take for ever: a cube's is 8."""
+"""Growth at which one more doubling may take for ever, unless the last was quick: a cube's is 8."""
 
 
 class TooSlow(Exception):
@@ -144,8 +144,9 @@ def growth(
         if ratio <= GROWTH or seconds <= FLOOR or seconds == inf or (look and seconds > limit and ratio > _CLEAR):
             break
     # A square goes on growing four-fold. Memory that no longer fits a cache makes one doubling dear, and no more; so
-    # does a processor that was twice as quick while the half was measured, however clear the ratio looked.
-    while GROWTH < ratio < _HOPELESS and seconds < 10 * limit:
+    # does a text that is long enough to be cut for the first time, or a processor that was twice as quick while the
+    # half was measured, however clear the ratio looked.
+    while ratio > GROWTH and seconds < (10 * limit if ratio < _HOPELESS else limit):
         length *= 2
         before, seconds = seconds, best(call, make(length), 5.0, 2)
         ratio = min(ratio, seconds / before)
