@@ -91,10 +91,10 @@ class Host:
         # One channel for each: a channel that waits for a dead server must not delay the others.
         with self._timed("steps and faults"):
             async with asyncio.timeout(900), asyncio.TaskGroup() as group:
-                for steps in plan.lanes:
-                    group.create_task(self._lane(plan, steps, count))
+                lanes = [group.create_task(self._lane(plan, steps, count)) for steps in plan.lanes]
+                strikes = Faults(self.running, world, self._ground, self._tables)
                 group.create_task(
-                    Faults(self.running, world, self._ground, self._tables).strike(plan.faults, lambda: begun)
+                    strikes.strike(plan.faults, lambda: begun, lambda: all(lane.done() for lane in lanes))
                 )
         found = []
         if plan.damage:
