@@ -182,7 +182,10 @@ async def test_what_is_cancelled_inside_a_handler_ends_its_call(capfd: pytest.Ca
             with pytest.raises(Internal):
                 await collect_names(stream, got)
             assert got == expected
-    assert capfd.readouterr().err.count("rpc_failed") == 5
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    logged = [line["exception"] for line in lines if line["event"] == "rpc_failed"]
+    assert len(logged) == 5
+    assert all("in cancelled" in one for one in logged), "the log shows what was cancelled"
 
 
 async def test_a_call_without_scope_never_reaches_the_handler() -> None:

@@ -103,8 +103,12 @@ class _Call:
         log, event = (_log.warning, "rpc_slow") if slow else (_log.debug, "rpc_served")
         log(event, method=self._method, code=code.name, ms=round(seconds * 1000, 2))
 
-    async def fail(self, error: Exception) -> NoReturn:
+    async def fail(self, error: BaseException) -> NoReturn:
         """End the call with an exception's status; from a foreign exception the caller learns only the request id."""
+        error = _cause(error)
+        if not isinstance(error, Exception):
+            self.end(grpc.StatusCode.CANCELLED, error)
+            raise error
         if isinstance(error, grpc.aio.AbortError):
             self.end(_CODES.get(self._context.code(), grpc.StatusCode.UNKNOWN), error)
             raise error
@@ -167,14 +171,14 @@ def _read(request: Any) -> Any:
     return request
 
 
-class _Interrupted(Exception):
-    """A handler ended by the cancellation of something that it waited for."""
-
-
-def _from_inside(error: BaseException) -> bool:
-    """Return whether a cancellation is neither the caller's nor the server's: grpc.aio would then send no status."""
+def _cause(error: BaseException) -> BaseException:
+    """Return what ended a handler, an error for a cancellation from inside: grpc.aio sends no status for any."""
     task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
+    if not isinstance(error, asyncio.CancelledError) or task is None or task.cancelling():
+        return error
+    inside = RuntimeError("What the call waited for was cancelled")
+    inside.__cause__ = error  # its traceback in the log shows what that was
+    return inside
 
 
 def _texts(metadata: Any) -> dict[str, str]:
@@ -240,12 +244,11 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             if self._trust is not None:
                 # This task runs the handler next, and so finds the proven scope.
                 _proven.set(self._trust.admit(method, metadata))
-        except Exception as error:
-            return self._refusing(method, error, metadata)
-        except asyncio.CancelledError as error:
-            if not _from_inside(error):
+        except BaseException as error:
+            cause = _cause(error)
+            if not isinstance(cause, Exception):
                 raise
-            return self._refusing(method, _Interrupted("What the call's admission waited for was cancelled"), metadata)
+            return self._refusing(method, cause, metadata)
         return found
 
     def _refusing(self, method: str, error: Exception, metadata: Any) -> Any:
@@ -343,13 +346,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
                 response = await behaviour(await self._checked(method, request, context, streams_requests), context)
                 if response is None:
                     raise TypeError(f"{method} answered nothing")
-            except Exception as error:
-                await call.fail(error)
             except BaseException as error:
-                if _from_inside(error):
-                    await call.fail(_Interrupted("What the call waited for was cancelled"))
-                call.end(grpc.StatusCode.CANCELLED, error)
-                raise
+                await call.fail(error)
             call.end(grpc.StatusCode.OK)
             return response
 
@@ -367,13 +365,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
                     async with aclosing(behaviour(request, context)) as responses:
                         async for response in responses:
                             yield response
-            except Exception as error:
-                await call.fail(error)
             except BaseException as error:
-                if _from_inside(error):
-                    await call.fail(_Interrupted("What the call waited for was cancelled"))
-                call.end(grpc.StatusCode.CANCELLED, error)
-                raise
+                await call.fail(error)
             call.end(grpc.StatusCode.OK)
 
         return handle
