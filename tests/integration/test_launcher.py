@@ -6,10 +6,12 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -19,22 +21,17 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.net import is_loopback
 from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
+from support import starting
 from support.base_environment import inherited
 from support.deployment import PART
+from support.starting import Started
 
 pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[2]
-STAND_INS = """
-import sys
-from footnote_cli import service_process
-from footnote_cli.launcher import serve
-from support.doubles import launcher as double_launcher
-double_launcher.install()
-service_process.MODULE = "support.doubles.launcher"
-arguments = eval(sys.argv[1])
-sys.exit(serve(arguments.pop("target"), **arguments))
-"""
+PROGRAM = "support.doubles.launcher"
+SECONDS = 60
+PAUSE = 0.01
 
 
 class Division:
@@ -53,20 +50,31 @@ def divided(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 class Process:
     """A serving process under test."""
 
-    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+    def __init__(self, process: Started | subprocess.Popen[bytes], folder: Path, output: Path, log: Path) -> None:
         self.process = process
         self.folder = folder
+        self._output, self._log = output, log
 
     async def line(self) -> str:
-        """Return its next line on stdout."""
-        assert self.process.stdout is not None
-        return (await asyncio.wait_for(self.process.stdout.readline(), 60)).decode()
+        """Return its first line on stdout."""
+        await self._until(lambda: self._output.read_text().endswith("\n"))
+        return self._output.read_text().partition("\n")[0]
+
+    async def logged(self, word: str) -> None:
+        """Wait until a word is on stderr."""
+        await self._until(lambda: word in self._log.read_text())
 
     async def end(self) -> tuple[int, str]:
         """Wait for its end; return exit code and stderr."""
-        assert self.process.stderr is not None
-        error = await asyncio.wait_for(self.process.stderr.read(), 60)
-        return await asyncio.wait_for(self.process.wait(), 60), error.decode()
+        await self._until(lambda: False)
+        assert self.process.returncode is not None
+        return self.process.returncode, self._log.read_text()
+
+    async def _until(self, seen: Callable[[], bool]) -> None:
+        """Wait until something is seen or the process has ended."""
+        async with asyncio.timeout(SECONDS):
+            while self.process.poll() is None and not seen():  # noqa: ASYNC110
+                await asyncio.sleep(PAUSE)
 
     def addresses(self) -> dict[str, str]:
         """Return what it wrote into its folder."""
@@ -76,9 +84,10 @@ class Process:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, target: str, env: dict[str, str] | None = None, **options: Any
+    folder: Path, target: str, env: dict[str, str] | None = None, *, fresh: bool = False, **options: Any
 ) -> AsyncIterator[Process]:
-    arguments = {"target": target, "data_dir": None, "port_base": 0, **options}
+    """Serve until the block ends: as a fork, which has loaded the code already, or as a fresh interpreter."""
+    arguments = repr({"target": target, "data_dir": None, "port_base": 0, **options})
     # A Milvus address keeps the embedded engine, which has tests of its own, out of it.
     environment = {
         **inherited(),
@@ -88,16 +97,23 @@ async def serving(
         "FOOTNOTE_PROCESSES": Division.processes,
         **(env or {}),
     }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", STAND_INS, repr(arguments),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment,
-    )  # fmt: skip
-    try:
-        yield Process(process, folder)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+    with TemporaryDirectory() as said:
+        output, log = Path(said) / "stdout", Path(said) / "stderr"
+        with output.open("wb") as stdout, log.open("wb") as stderr:
+            process: Started | subprocess.Popen[bytes]
+            if fresh:
+                command = [sys.executable, "-c", f"from {PROGRAM} import run; run()", arguments]
+                process = subprocess.Popen(  # noqa: ASYNC220
+                    command, stdout=stdout, stderr=stderr, env=environment
+                )
+            else:
+                process = starting.shared().start([arguments], environment, log, output=output, program=PROGRAM)
+        try:
+            yield Process(process, folder, output, log)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            await asyncio.to_thread(process.wait)
 
 
 async def health(address: str, stage: str) -> str | None:
@@ -108,7 +124,7 @@ async def health(address: str, stage: str) -> str | None:
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 async def test_a_whole_deployment_from_start_to_end(tmp_path: Path, name: str) -> None:
-    async with serving(tmp_path, "all") as all_of_it:
+    async with serving(tmp_path, "all", fresh=name == "SIGTERM") as all_of_it:
         line = await all_of_it.line()
         assert line.startswith("footnote is ready: ")
         addresses = all_of_it.addresses()
@@ -210,7 +226,8 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        async with serving(tmp_path, "retrieval", port=taken.getsockname()[1]) as process:
+        # A fresh one: what silences gRPC's core is read when gRPC is loaded.
+        async with serving(tmp_path, "retrieval", fresh=True, port=taken.getsockname()[1]) as process:
             code, error = await process.end()
     assert code == 1
     assert "retrieval cannot listen on 127.0.0.1" in error
@@ -292,9 +309,7 @@ async def test_beyond_loopback_only_edge_can_be_reached(tmp_path: Path) -> None:
 async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
     env = {"BUILD_retrieval": "build_never_ready"}
     async with serving(tmp_path, "all", env) as process:
-        assert process.process.stderr is not None
-        while b"service_not_ready" not in await asyncio.wait_for(process.process.stderr.readline(), 60):
-            pass
+        await process.logged("service_not_ready")
         process.process.terminate()
         code, _ = await process.end()
     assert code == 0
@@ -339,7 +354,8 @@ async def test_parts_end_with_the_process_that_started_them(tmp_path: Path) -> N
 async def test_the_secret_of_a_launch_stands_in_no_argument_and_no_environment(tmp_path: Path) -> None:
     secret = "s3cret" * 8
     env = {"FOOTNOTE_PROCESSES": "3", "FOOTNOTE_SERVICE_TOKEN": secret}
-    async with serving(tmp_path, "all", env) as process:
+    # A fresh one: what the system shows of a fork is the environment of the process that was forked.
+    async with serving(tmp_path, "all", env, fresh=True) as process:
         await process.line()
         for part in family(process.process.pid):
             assert secret not in str(part.environ()) + str(part.cmdline())

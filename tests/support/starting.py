@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -89,9 +90,21 @@ class Starter:
         self._socket.close()
         self._process.wait()
 
-    def start(self, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> Started:
-        """Start `footnote` with these arguments; what it says on stderr is appended to `log`."""
-        return Started(self, self.ask(arguments=list(arguments), environment=dict(environment), log=str(log)))
+    def start(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        *,
+        output: Path = Path(os.devnull),
+        program: str = "footnote_cli.main",
+    ) -> Started:
+        """Start `footnote`, or another module's `run`, with these arguments.
+
+        What it says on stderr is appended to `log`, and on stdout to `output`.
+        """
+        named = {"log": str(log), "output": str(output), "program": program}
+        return Started(self, self.ask(arguments=list(arguments), environment=dict(environment), **named))
 
     def processor_seconds(self) -> float:
         """Return what it and the forks that have ended have used, 0 once it has ended itself."""
@@ -154,16 +167,15 @@ def _become(message: Mapping[str, Any]) -> NoReturn:
         if sys.platform == "linux":  # as its parser's and engine's processes end with it, it ends with the tests
             ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
         nothing = os.open(os.devnull, os.O_RDWR)
-        log = os.open(message["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        for descriptor, place in ((nothing, 0), (nothing, 1), (log, 2)):
+        appending = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        output, log = (os.open(message[name], appending, 0o666) for name in ("output", "log"))
+        for descriptor, place in ((nothing, 0), (output, 1), (log, 2)):
             os.dup2(descriptor, place)
         os.closerange(3, max(int(one.name) for one in Path("/proc/self/fd").iterdir()) + 1)
         os.environ.clear()
         os.environ.update(message["environment"])
         sys.argv = ["footnote", *message["arguments"]]
-        from footnote_cli import main
-
-        main.run()
+        import_module(message["program"]).run()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
