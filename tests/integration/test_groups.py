@@ -17,7 +17,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import document_pb2
 from footnote_indexing.app import build as build_indexing
 from footnote_ingestion.app import build as build_ingestion
-from footnote_kit.errors import FailedPrecondition, PermissionDenied
+from footnote_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from footnote_kit.status import from_proto
 from footnote_kit.testing import serve_app
 from support.blocks import PARAGRAPH, block, placed
@@ -135,6 +135,8 @@ async def test_what_is_deleted_before_its_group_stays_out(indexing: IndexingClie
     unwanted, wanted = await index_group(indexing, collection.id, ["unwanted", "wanted"])
     assert isinstance(unwanted, FailedPrecondition)
     assert isinstance(wanted, idx.IndexResult)
+    with pytest.raises(Aborted):  # its job takes it alone then
+        await indexing.index(collection.id, "unwanted", placed([block(PARAGRAPH, "Deleted.")]))
     stats, _ = await indexing.stats("deleted")
     assert (stats.documents, stats.rows) == (1, wanted.chunks_stored)
 

@@ -24,6 +24,7 @@ class Both:
     documents: dict[str, Document]
     searched: dict[str, int]
     removed: list[str] = field(default_factory=list)
+    removed_for_good: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
     restored: list[str] = field(default_factory=list)
     provider_is_away: bool = False
@@ -55,6 +56,8 @@ class Both:
         if request.collection_id in {"lost", "being deleted"}:
             raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
         self.removed.append(request.document_id)
+        if not request.revision and request.document_id not in self.searched:
+            self.removed_for_good.append(request.document_id)
         self.searched.pop(request.document_id, None)
         return indexing.DeleteDocumentChunksResponse()
 
@@ -111,6 +114,7 @@ async def test_what_is_searched_is_what_is_recorded(
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
     await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
+    assert not both.removed_for_good, "indexing would refuse the new revision of what it does not know"
     assert both.restored == ["d"] * (state == DOCUMENT_STATE_ERROR and removed)
 
 

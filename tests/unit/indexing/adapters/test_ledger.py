@@ -111,6 +111,16 @@ async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: LedgerT
         await publish(ledger, key(2, "e"))
 
 
+async def test_no_job_under_way_begins_a_document_deleted_before_it_was_known(ledger: LedgerTable) -> None:
+    for _ in range(2):
+        await ledger.retire_document("c", 1, "d", 0)
+    assert await ledger.open_new({key(1): "f"}, True) == set()
+    with pytest.raises(Aborted, match="deleted"):
+        await ledger.open(key(1), "f", True)
+    await ledger.retire_document("c", 1, "e", 1)  # one revision: the document is still wanted
+    await ledger.open(key(1, "e"), "f", True)
+
+
 async def test_expired_and_abandoned_revisions_are_retired(ledger: LedgerTable) -> None:
     now = now_ms()
     await ledger.open(key(1), "f", True)

@@ -150,12 +150,12 @@ class ConsistencyCheck:
             for document in page.documents:
                 revision = searched.get(document.id, 0)
                 if revision != document.indexed_revision:
-                    mended += await self._mend(document)
+                    mended += await self._mend(document, revision)
             token = page.next_page_token
             if not token:
                 return mended
 
-    async def _mend(self, seen: Document) -> bool:
+    async def _mend(self, seen: Document, searched: int) -> bool:
         scope = Scope(tenant_id=seen.tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
         wanted = ingestion.GetDocumentRequest(scope=scope, document_id=seen.id)
         try:
@@ -164,9 +164,11 @@ class ConsistencyCheck:
             return False  # deleted in the meantime
         if (document.state, document.revision) != (seen.state, seen.revision) or not self._may_try(seen.id):
             return False  # a newer revision is in progress
-        # Its searchable chunks, if any, come from other bytes and would be taken for the new revision.
+        # Its searchable chunks, if any, come from other bytes and would be taken for the new revision. To remove all of
+        # a document that indexing does not know would forbid indexing to begin it.
+        revision = 0 if searched else document.revision
         try:
-            removed = await self._remove(scope, document.collection_id, document.id)
+            removed = await self._remove(scope, document.collection_id, document.id, revision)
         except NotFound:
             # Its collection was lost: the job ends with that error, so that the document no longer counts as indexed.
             deletion = await self._store.deletion_of(document.collection_id)
@@ -214,10 +216,10 @@ class ConsistencyCheck:
         page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
         return bool(page.documents)
 
-    async def _remove(self, scope: Scope, collection_id: str, document_id: str) -> bool:
+    async def _remove(self, scope: Scope, collection_id: str, document_id: str, revision: int = 0) -> bool:
         """Remove a document's chunks; return whether that was done, raise NotFound if its collection is not there."""
         request = indexing.DeleteDocumentChunksRequest(
-            scope=scope, collection_id=collection_id, document_id=document_id
+            scope=scope, collection_id=collection_id, document_id=document_id, revision=revision
         )
         try:
             await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout, metadata=untraced())

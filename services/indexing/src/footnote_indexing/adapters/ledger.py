@@ -31,11 +31,13 @@ class LedgerTable(LedgerReading):
         """Announce that a revision is being written and hide it; a CURRENT one stays CURRENT.
 
         Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection.
-        Raises Aborted when the revision was cancelled.
+        Raises Aborted when the revision was cancelled, or the document deleted.
         """
         async with self._database.write_documents() as connection:
             if await _is_cancelled(connection, key):
                 raise _overtaken(key, cancelled=True)
+            if await _is_deleted(connection, key):
+                raise _overtaken(key)
             elsewhere = sa.select(revisions.c.collection_id).where(
                 revisions.c.document_id == key.document_id,
                 revisions.c.collection_id != key.collection_id,
@@ -248,7 +250,7 @@ class LedgerTable(LedgerReading):
         If a single revision was searched, the one that it replaced is searched again, while its rows are still there.
 
         The entries stay until the sweeper has purged once more: a writer may still be at work on one. A document that
-        is not known yet gets an entry of revision 0 in `index_version`, so that a group under way does not begin it.
+        is not known yet gets an entry of revision 0 in `index_version`, so that no job under way begins it.
         """
         chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
         async with self._database.write() as connection:
@@ -355,6 +357,15 @@ def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
 async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:
     query = sa.select(revisions.c.revision).where(_gave_up(key)).limit(1)
     return (await connection.execute(query)).first() is not None
+
+
+async def _is_deleted(connection: AsyncConnection, key: RevisionKey) -> bool:
+    query = sa.select(revisions.c.revision).where(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.document_id == key.document_id,
+        revisions.c.revision == 0,
+    )
+    return (await connection.execute(query.limit(1))).first() is not None
 
 
 async def _restore_earlier(connection: AsyncConnection, key: RevisionKey) -> None:
