@@ -73,14 +73,16 @@ async def parse_and_signal(client: Client, document_id: str, number: signal.Sign
     stream = client.stub.ParseDocument(pb.ParseDocumentRequest(scope=client.scope, document_id=document_id))
     signalled: set[int] = set()
     async for part in stream:
-        now = workers() if part.blocks else {}
+        blocks += len(part.blocks)
+        if not part.blocks or len(signalled) == times:  # a look at all processes of the machine costs as much as a part
+            continue
+        now = workers()
         meant = sorted(now, key=lambda one: now[one] - before.get(one, 0), reverse=True)
         for one in meant[:1] if times is not None else meant:
-            if one.pid not in signalled and (times is None or len(signalled) < times):
+            if one.pid not in signalled:
                 with suppress(psutil.NoSuchProcess):
                     one.send_signal(number)
                 signalled.add(one.pid)
-        blocks += len(part.blocks)
     return blocks
 
 
