@@ -105,10 +105,11 @@ class Place:
     """The deployment, the provider elsewhere, and what the tenants have put into it."""
 
     def __init__(
-        self, running: Deployment, outside: RemoteProvider, channel: Any, keys: dict[tuple[str, str], str]
+        self, outside: RemoteProvider, channel: Any, web: httpx2.AsyncClient, keys: dict[tuple[str, str], str]
     ) -> None:
-        self.running, self.outside, self.keys = running, outside, keys
-        self.channel = channel
+        self.outside, self.keys = outside, keys
+        # One for all cells: each client of HTTP reads all certificates when it is made.
+        self.channel, self.web = channel, web
         self.documents: dict[tuple[str, str], str] = {}
         self.said: dict[str, str] = {}
         self.prepared: set[str] = set()
@@ -140,7 +141,7 @@ class Place:
             while True:  # remembered behind the scenes
                 if MARKS["staff"] in (await reader.stub.SearchMemory(SearchMemoryRequest(query=ASKED))).context:
                     break
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.25)  # a job of its own, begun within a second
 
     async def about_staff(self, reader: EdgeClient) -> AskCompleted:
         """Begin a conversation by a question about staff's documents, answered on this machine."""
@@ -184,8 +185,7 @@ class Place:
 
     async def _http(self, cell: Cell, request: AskRequest, accept: str = "application/json") -> str:
         body = MessageToDict(request, preserving_proto_field_name=True)
-        async with self._web(cell) as web:
-            answer = await web.post("/v1/ask", json=body, headers={"accept": accept})
+        answer = await self.web.post("/v1/ask", json=body, headers=self._head(cell, accept=accept))
         return NOT_ALLOWED if NOT_ALLOWED in answer.text else "answered" if answer.status_code == 200 else answer.text
 
     async def _sse(self, cell: Cell, request: AskRequest) -> str:
@@ -196,8 +196,8 @@ class Place:
         if cell.way == "history":
             spoken += [{"role": "assistant", "content": self.said[cell.tenant]}, *spoken]
         model = "public" if cell.way == "history" else "footnote"
-        async with self._web(cell) as web:
-            answer = await web.post("/v1/chat/completions", json={"model": model, "messages": spoken})
+        asked = {"model": model, "messages": spoken}
+        answer = await self.web.post("/v1/chat/completions", json=asked, headers=self._head(cell))
         if answer.status_code == 200:
             return "answered"
         return str(answer.json()["error"]["code"]).upper()
@@ -206,15 +206,13 @@ class Place:
         arguments = {"question": ASKED, "collections": list(request.collections)}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": arguments}}
         head = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
-        async with self._web(cell) as web:
-            answer = await web.post("/mcp", json=call, headers=head)
+        answer = await self.web.post("/mcp", json=call, headers=self._head(cell, **head))
         if NOT_ALLOWED in answer.text or "administrator" in answer.text:
             return NOT_ALLOWED
         return "answered" if '"isError":false' in answer.text.replace(" ", "") else answer.text
 
-    def _web(self, cell: Cell) -> httpx2.AsyncClient:
-        head = {"authorization": f"Bearer {self.keys[cell.tenant, 'reader']}"}
-        return httpx2.AsyncClient(base_url=f"http://{self.running.address('http')}", headers=head, timeout=60)
+    def _head(self, cell: Cell, **more: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.keys[cell.tenant, 'reader']}", **more}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -240,7 +238,8 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place
         stack.push_async_callback(asyncio.to_thread, running.stop)
         await asyncio.to_thread(running.start)
         channel = await stack.enter_async_context(open_channel(running.address(), peer="edge"))
-        yield Place(running, outside, channel, made)
+        web = httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60)
+        yield Place(outside, channel, await stack.enter_async_context(web), made)
 
 
 async def judged(place: Place, chosen: list[Cell]) -> tuple[dict[Cell, str], int]:
