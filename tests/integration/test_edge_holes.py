@@ -443,6 +443,22 @@ async def test_a_rewriting_that_stalls_is_not_waited_for(edge: EdgeStub, world: 
     await world.until(lambda: "RewriteQuestion" in world.cancelled)
 
 
+async def test_a_rewriting_given_up_while_settings_are_looked_up_leaves_them_to_the_answer(
+    edge: EdgeStub, world: World
+) -> None:
+    """All parts of a question wait for one lookup; the rewriting's end cancelled it, and the call never ended."""
+    await put(edge)
+    gate = world.gates["ResolveCollections"] = asyncio.Event()
+    asked = asyncio.ensure_future(ask(edge, "Are its armrests adjustable?", history=HISTORY))
+    await world.until(lambda: bool(world.requests("Retrieve")))
+    await asyncio.sleep(1.2)  # longer than a rewriting is waited for
+    gate.set()
+    done = (await asyncio.wait_for(asked, 10))[-1]
+    assert not reasons(done)
+    assert world.requests("Generate")[-1].question == "Are its armrests adjustable?"
+    assert not world.requests("RewriteQuestion")
+
+
 async def test_a_first_question_is_not_rewritten(edge: EdgeStub, world: World) -> None:
     await put(edge)
     await ask(edge, "tea ?")

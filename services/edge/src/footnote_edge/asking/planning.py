@@ -91,7 +91,7 @@ def _leans_on_history(question: Question, draft: Draft) -> bool:
 
 async def _rewrite(question: Question, draft: Draft) -> tuple[str, Usage]:
     """Return a follow-up in standalone form by the answering model, "" if it makes none, and what that cost."""
-    settings = await draft.settings
+    settings = await asyncio.shield(draft.settings)  # this task may be cancelled, and the whole question needs them
     request = RewriteQuestionRequest(
         scope=question.scope,
         question=question.text,
