@@ -127,7 +127,7 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         RateLimits(Settings()),
         Watches(1),
         Shares(1, 64, 10.0),
-        Admission(*[Size(1, 1.0)] * 3, lag=lambda: 0.0, processor=lambda: 0.0),
+        Admission(*[Size(1, 1.0)] * 3, iteration=lambda: 0.0, processor=lambda: 0.0),
     )
     with pytest.raises(PermissionDenied, match="role of a service"):
         await door.admit(PATHS["Ask"], {})
