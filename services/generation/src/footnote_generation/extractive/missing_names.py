@@ -54,11 +54,11 @@ class Lacking:
         """
         source, above = self._sources[unit.source], self._above(unit)
         if not unit.is_row:
-            return not self._types <= marks(f"{source.text} . {above}")
+            return bool(self._types) and not self._types <= marks(f"{source.text} . {above}")
         # Totals, lists, summaries and comparisons are of several rows, and name none.
         if self._question.wish in _OF_SEVERAL:
             return False
-        if not self._marks <= marks(f"{unit.text} . {above}"):
+        if self._marks and not self._marks <= marks(f"{unit.text} . {above}"):
             return True
         under = unit.context | analyse(above, unit.language).stems
         if any((unit.analysed.stems | under).isdisjoint(name) for name in self._names):
