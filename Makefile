@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup lock demo quick test test-all test-again test-store faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches client clean
+.PHONY: setup lock demo quick test test-all test-again test-store faults polyglot apiserver lint style types imports format protos protos-lint protos-freeze bench bench-peers benches client clean
 
 $(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml requirements.lock libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -70,11 +70,17 @@ build/apiserver/apiserver: $(wildcard tests/support/apiserver/*)
 	cd tests/support/apiserver && go build -trimpath -o $(CURDIR)/$@ \
 		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" .
 
-# The last line imports every test: a name that is gone from the code shows here, not in the last suite.
-lint: setup
+lint: style types imports
+
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: setup
 	$(BIN)/mypy
+
+# Imports every test: a name that is gone from the code shows here, not in the last suite.
+imports: setup
 	@mkdir -p build
 	@$(PYTEST) tests -n 0 -qq --collect-only > build/collected.txt || { tail -n 30 build/collected.txt; exit 1; }
 
