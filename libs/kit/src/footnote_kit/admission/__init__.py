@@ -18,9 +18,10 @@ Every limit is one of four kinds. All refuse with ResourceExhausted(RATE_LIMITED
 A call to edge passes the front's limits, its tenant's rates, its fair share, and the lane of its kind. No limit
 coordinates with another replica: each replica admits its part of a rate.
 
-Two signals of load drive the limits. `loop_lag` measures how late the event loop runs its timers. `process_load` shares
-that lag, and the processor time of all services on this machine, through mapped files. `waiting` is the rule for a call
-that is cancelled just as it may start.
+Three signals of load drive the limits. `loop_lag` measures how late the event loop runs its timers, for the fair
+shares, and the processor time of one of its iterations, for the lanes. `process_load` shares the lag, and the processor
+time of all services on this machine, through mapped files. `waiting` is the rule for a call that is cancelled just as
+it may start.
 
 Calls to providers are limited by `footnote_providers.resilience`, storage and daily usage by edge's metering.
 """
