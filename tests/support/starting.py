@@ -148,6 +148,7 @@ def _serve(descriptor: int) -> None:
                 answer = ended.get(pid)
             else:
                 answer = _fork(message)
+                ended.pop(answer, None)  # ids of processes come again within a long run
             lines.write(json.dumps(answer) + "\n")
             lines.flush()
 
