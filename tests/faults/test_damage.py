@@ -88,7 +88,7 @@ def test_the_searched_revision_is_indexed_again_after_its_replacement_failed(tmp
     try:
         document_id = asyncio.run(replace_badly())
         running.stop()
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             ledger.execute("DELETE FROM indexing_revisions WHERE document_id = ?", (document_id,))
         running.start()
         asyncio.run(restored(document_id))

@@ -228,7 +228,7 @@ class Case:
 
     def stored(self) -> list[Any]:
         """Return what the database holds, row by row."""
-        database = sqlite3.connect(self.served.runtime.data_dir / "edge" / "edge.db")
+        database = sqlite3.connect(self.served.runtime.data_dir / "edge" / "edge.db", timeout=60)
         rows = []
         for table in ("messages", "conversations"):
             rows += database.execute(f"SELECT * FROM {table}").fetchall()

@@ -275,12 +275,12 @@ async def test_due_sources_are_synchronised_by_themselves(
     write(folder, "a.txt", "first")
     import sqlite3
 
-    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db") as database:
+    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:
         database.execute("UPDATE sources SET next_time = '2020-01-01 00:00:00.000000'")
     await world.until(lambda: bool(world.documents))
     now = await kept.settled(edge, source)
     assert now.next_sync_time.ToDatetime() > now.in_step_time.ToDatetime()
-    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db") as database:  # a clock that was wrong
+    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:  # a clock that was wrong
         database.execute("UPDATE sources SET next_time = '2090-01-01 00:00:00.000000'")
     write(folder, "b.txt", "second")
     await world.until(lambda: len(world.documents) == 2)
@@ -583,7 +583,7 @@ async def test_secrets_are_encrypted_never_shown_and_moved_to_a_new_key(
     data = tmp_path / "data"
 
     def stored() -> tuple[bytes, str]:
-        with sqlite3.connect(data / "edge" / "edge.db") as database:
+        with sqlite3.connect(data / "edge" / "edge.db", timeout=60) as database:
             return database.execute("SELECT secrets, secret_key FROM sources").fetchone()  # type: ignore[no-any-return]
 
     async with serve_doubles(world) as addresses:

@@ -158,7 +158,7 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
         await add("Old", range(6))
         await add("New", range(2))
         # As a damaged log leaves it: the newest commits are gone, of new rows and of a changed one.
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             ledger.execute("DELETE FROM indexing_revisions WHERE document_id LIKE '%/r4' OR document_id LIKE '%/r5'")
             ledger.execute("DELETE FROM indexing_revisions WHERE document_id LIKE '%/r1' AND revision = 2")
             ledger.execute(
@@ -197,7 +197,7 @@ async def test_changed_rows_of_which_the_ledger_lost_the_change_are_listed_as_th
         old = [f"{made.id}/r{n}:1" for n in range(3)]
         gone = f"collection_key == {quote(item.collection_key)} and revision_key in [{', '.join(map(quote, old))}]"
         await store.delete(item.space, gone)
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             ledger.execute("DELETE FROM indexing_revisions WHERE revision = 2")
             ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
         [found] = await recovery.check_all()
@@ -224,12 +224,12 @@ async def test_own_vectors_whose_deletion_the_ledger_lost_are_listed_no_more(
         await client.stub.DeleteVectors(
             pb.DeleteVectorsRequest(scope=client.scope, collection="deleted", ids=["r0", "r2"])
         )
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
         await recovery.check_all()
         listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="deleted"))
         assert [row.text for row in listed.rows] == ["Row 1"]
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger:
             held = ledger.execute("SELECT document_id FROM indexing_revisions WHERE state = 'CURRENT'").fetchall()
         assert [one for (one,) in held] == [f"{made.id}/r1"]
     await database.close()
@@ -247,7 +247,7 @@ async def test_own_vectors_added_again_while_lost_deletions_are_looked_for_stay(
         row = VectorRow(id="r", text="Row", vector=[1.0, 2.0])
         await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection="again", rows=[row]))
         await client.stub.DeleteVectors(pb.DeleteVectorsRequest(scope=client.scope, collection="again", ids=["r"]))
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
 
         class Meanwhile(InventoryTable):
@@ -290,7 +290,7 @@ async def test_rows_that_the_ledger_lost_go_from_an_index_that_is_being_built_to
         written = (await client.index(made.id, "moving-1", article(seed="M1"), revision=2)).chunks_stored
         rows = f"collection_key == {quote(f'{made.id}:2')}"
         assert await store.count("chunks_l2_128", rows) == written
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             ledger.execute("DELETE FROM indexing_revisions WHERE revision = 2")
         assert Findings(rows_removed=written) in await recovery.check_all()
         assert await store.count("chunks_l2_128", rows) == 0
@@ -319,7 +319,7 @@ async def test_rows_of_collections_that_the_ledger_lost_go_except_own_vectors_wh
             made = await client.create(f"{name}-{accepted}")
             chunks = (await client.index(made.id, f"{name}-{accepted}", article(seed=name))).chunks_stored
             items += (await client.locate(made.name)).collections
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
             for name in ("lost", "far", "papers"):
                 mine = "(SELECT id FROM indexing_collections WHERE name = ?)"
                 for table in ("indexing_revisions", "indexing_generations"):

@@ -244,7 +244,7 @@ async def test_a_run_that_was_superseded_writes_nothing(
     async with asyncio.timeout(30):
         while not origin.fetched:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db") as database:
+    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:
         database.execute("UPDATE sources SET run_token = 'of another replica'")
     origin.gate.set()
     await asyncio.sleep(0.5)
