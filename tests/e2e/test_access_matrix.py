@@ -33,7 +33,8 @@ ACTORS = (
     "nobody", "reader", "writer", "admin", "owner", "granted read", "granted write", "reader granted write",
     "in group read", "in group write", "namesake in another tenant",
 )  # fmt: skip
-STRANGERS = ("reader", "writer", "namesake in another tenant")
+STRANGERS = ("namesake in another tenant", "reader", "writer")
+"""The namesake first: what is added to its tenant for the others would move the counts that it sees."""
 RATIO, NOISE = 1.5, 1.25
 
 

@@ -1,6 +1,7 @@
 """The things that are guarded: collections with documents, conversations, feedback and traces, full of canaries."""
 
 import asyncio
+import random
 import re
 import secrets
 from collections.abc import Sequence
@@ -106,14 +107,14 @@ class Target:
 
 
 def alike(value: str) -> str:
-    """Return an unguessable name of the same length and form."""
+    """Return another name of the same length and form, as good as surely nobody's."""
     kinds = {"0123456789": "0123456789abcdef", "abcdef": "0123456789abcdef"}
     if not re.fullmatch(r"[0-9a-f:-]+", value):
         kinds = {"0123456789": "0123456789", "abcdefghijklmnopqrstuvwxyz": "bcdfghjklmnpqrstvwxz"}
     made = []
     for letter in value:
         pool = next((pool for letters, pool in kinds.items() if letter in letters), letter)
-        made.append(secrets.choice(pool))
+        made.append(random.choice(pool))  # a matrix makes a million of these letters
     return "".join(made)
 
 
