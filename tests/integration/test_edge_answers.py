@@ -51,7 +51,7 @@ async def database_url(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
     """Where edge keeps its answers: SQLite, then PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'alone.db'}"
-    url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+    url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge")
     monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
     monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
     return str(url)
@@ -213,7 +213,9 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_answer(
     assert (await edge.GetAnswer(wanted)).answer.text == done.answer.text
 
 
-async def test_messages_and_feedback_of_before_are_kept(database_url: str) -> None:
+async def test_messages_and_feedback_of_before_are_kept(request: pytest.FixtureRequest, database_url: str) -> None:
+    if not database_url.startswith("sqlite"):
+        database_url = await postgres.new_database(request.getfixturevalue("postgres_url"))
     database = Database(database_url)
     rows = (
         "INSERT INTO conversations (id, tenant_id, user_id, title, collections, topic, local_only, create_time, "

@@ -41,7 +41,7 @@ async def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, t
     """The database of edge: SQLite, then a new one of PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'edge.db'}"
-    made = str(await postgres.new_database(request.getfixturevalue("postgres_url")))
+    made = str(await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge"))
     monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", made)
     monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
     return made

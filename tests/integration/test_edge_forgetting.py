@@ -33,7 +33,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
     """An empty database of edge: SQLite, then PostgreSQL."""
     url = f"sqlite:///{tmp_path / 'edge.db'}"
     if request.param == "postgres":
-        url = str(await postgres.new_database(request.getfixturevalue("postgres_url")))
+        url = str(await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge"))
     opened = Database(url)
     await opened.migrate()
     yield opened

@@ -39,7 +39,7 @@ SETTINGS = GenerationSettings(provider="openai", model="scripted")
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Edge keeps its counts in SQLite, then in PostgreSQL."""
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge")
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
         monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
     return str(request.param)

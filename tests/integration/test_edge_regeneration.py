@@ -47,7 +47,7 @@ Call = Callable[..., Awaitable[AskCompleted]]
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Edge keeps its state in SQLite, then in PostgreSQL."""
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge")
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
         monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
 

@@ -50,7 +50,7 @@ ELSEWHERE = (("x-footnote-tenant", "rival"),)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The database of edge: SQLite, then a new one of PostgreSQL."""
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge")
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
         monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
 

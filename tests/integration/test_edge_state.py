@@ -48,7 +48,7 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge")
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
         monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
 

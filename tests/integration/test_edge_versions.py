@@ -36,7 +36,7 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """The database of edge: SQLite, then a new one of PostgreSQL."""
     monkeypatch.setenv("FOOTNOTE_EDGE_BACKGROUND_CONCURRENCY", "4")  # some jobs wait here while others are to go on
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "edge")
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
         monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
 

@@ -40,7 +40,7 @@ async def database(request: pytest.FixtureRequest) -> str:
     """URL of an empty database; of SQLite in the data folder unless a test asks for another."""
     if getattr(request, "param", "sqlite") == "sqlite":
         return ""
-    return await postgres.new_database(request.getfixturevalue("postgres_url"))
+    return await postgres.migrated_database(request.getfixturevalue("postgres_url"), "indexing")
 
 
 on_every_database = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)

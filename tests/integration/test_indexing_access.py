@@ -32,7 +32,7 @@ NONE, READ, WRITE, MANAGE = range(4)
 async def channel(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     """A channel to indexing on SQLite, then on PostgreSQL."""
     if request.param == "postgresql":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "indexing")
         monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", url)
     async with serve_app(build, vector_store_uri=uri) as served:
         yield served.channel

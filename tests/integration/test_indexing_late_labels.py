@@ -30,7 +30,7 @@ SWEPT = 2.5
 async def client(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """A client of indexing on SQLite, then on PostgreSQL, that purges and sweeps at once."""
     if request.param == "postgresql":
-        database = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        database = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "indexing")
         monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", database)
     monkeypatch.setenv("FOOTNOTE_INDEXING_PURGE_GRACE", "0.2")
     monkeypatch.setenv("FOOTNOTE_INDEXING_SWEEP_INTERVAL", "0.2")

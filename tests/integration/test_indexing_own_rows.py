@@ -26,7 +26,7 @@ async def client(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.M
     """A client of indexing on SQLite, then on PostgreSQL, that sweeps at once."""
     url = ""
     if request.param == "postgresql":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "indexing")
     monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", url)
     monkeypatch.setenv("FOOTNOTE_INDEXING_SWEEP_INTERVAL", "0.2")
     async with serve_app(build, vector_store_uri=uri) as served:

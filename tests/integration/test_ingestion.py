@@ -65,7 +65,7 @@ async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     """One running service: all defaults, on PostgreSQL, and with its files in S3."""
     with pytest.MonkeyPatch.context() as environment:
         if request.param == "postgres":
-            url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+            url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "ingestion")
             environment.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)
         if request.param == "s3":
             endpoint, bucket = request.getfixturevalue("s3_endpoint"), f"b{uuid4().hex}"

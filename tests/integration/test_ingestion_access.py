@@ -140,7 +140,7 @@ async def served(
 ) -> AsyncIterator[Served]:
     """Ingestion on SQLite, then on PostgreSQL, before that double."""
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "ingestion")
         monkeypatch.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)
     async with serve_access(authority) as indexing, serve_app(
         build, addresses={"indexing": indexing.address}

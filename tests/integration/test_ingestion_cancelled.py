@@ -143,7 +143,7 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     """Ingestion's database, SQLite then PostgreSQL, and its folder."""
     url = ""
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "ingestion")
     database = await Database.open(url, tmp_path)
     yield Place(database, tmp_path)
     await database.close()

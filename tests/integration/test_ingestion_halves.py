@@ -32,7 +32,7 @@ pytestmark = pytest.mark.full
 async def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
     """Ingestion on SQLite, then on PostgreSQL."""
     if request.param == "postgres":
-        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "ingestion")
         monkeypatch.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)
     async with serve_app(build) as running:
         yield running

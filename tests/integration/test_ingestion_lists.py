@@ -35,7 +35,7 @@ async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     """One running service on each database."""
     with pytest.MonkeyPatch.context() as environment:
         if request.param == "postgres":
-            url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+            url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "ingestion")
             environment.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)
         async with serve_app(build, data_dir=tmp_path_factory.mktemp("data")) as running:
             yield running
