@@ -14,8 +14,9 @@ from pathlib import Path
 import duckdb
 import pytest
 from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, COLUMN_TYPE_TEXT
-from footnote_ingestion.tables.engine import Engine, Session
+from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.opened import Archive
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.table_archive import LAYOUT, LIST
 
 pytestmark = pytest.mark.bench

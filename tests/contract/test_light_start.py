@@ -17,12 +17,29 @@ HEAVY = {
         "Providers(Settings(), models(Settings()), verifiers())"
     ),
 }
+TABLES = """
+import sys
+from footnote_ingestion.worker import child
+
+child.load()
+ahead = {"sqlglot", "babel.numbers", "footnote_ingestion.tables.jobs"} & sys.modules.keys()
+child.load_tables()
+sys.exit(f"too early: {ahead}" if ahead else "footnote_ingestion.tables.jobs" not in sys.modules)
+"""
 
 
 @pytest.mark.parametrize("library", HEAVY)
 @pytest.mark.slow
 def test_a_library_waits_for_its_first_use(library: str) -> None:
-    code = f"{HEAVY[library]}\nimport sys\nsys.exit({library!r} in sys.modules)"
+    _run(f"{HEAVY[library]}\nimport sys\nsys.exit({library!r} in sys.modules)")
+
+
+@pytest.mark.slow
+def test_workers_load_what_questions_about_tables_need_for_these() -> None:
+    _run(TABLES)
+
+
+def _run(code: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, check=False
     )

@@ -165,6 +165,14 @@ async def test_no_network(attack: Any, listener: socket.socket, tmp_path: Path) 
         shutil.rmtree(address.parent)
 
 
+async def test_workers_for_questions_about_tables_have_what_these_need_before_they_are_forked(attack: Any) -> None:
+    """A fork server that has forked readers only has not loaded it."""
+    for tables in (False, True):
+        attacker = await attack(tables=tables)
+        for module in ("footnote_ingestion.tables.jobs", "sqlglot", "babel.numbers"):
+            assert await attacker.tries("loaded", module) == {"did": str(tables)}
+
+
 @pytest.mark.parametrize("who", ["service", "fork server"])
 async def test_other_processes_are_closed(attack: Any, who: str) -> None:
     attacker = await attack()

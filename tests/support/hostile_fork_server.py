@@ -158,11 +158,16 @@ def new_namespace(_: None) -> str:
     return "unshared"
 
 
+def loaded(module: str) -> str:
+    return str(module in sys.modules)
+
+
 ACTIONS: dict[str, Callable[[Any], str]] = {
     function.__name__: function
     for function in (
         read, write, connect, unix, raw_socket, memory, trace, kill, execute, fork, leave_group, raise_limit,
         fill_disk, open_files, chmod, spin, sleep_outside, environment, temporary, remember, new_namespace,
+        loaded,
     )
 }  # fmt: skip
 

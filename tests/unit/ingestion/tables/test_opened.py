@@ -10,9 +10,10 @@ import pytest
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables import opened
-from footnote_ingestion.tables.engine import Engine, Session
-from footnote_ingestion.tables.jobs import KeptTables
+from footnote_ingestion.tables.engine import Engine
+from footnote_ingestion.tables.kept import KeptTables
 from footnote_ingestion.tables.opened import Archive
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.statements import RefusedStatement
 
 Make = Callable[..., Archive]

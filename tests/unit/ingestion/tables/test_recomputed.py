@@ -12,10 +12,12 @@ from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables.collected import CellData, RowData
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine, Session
-from footnote_ingestion.tables.jobs import KeptTables, OwnRows
+from footnote_ingestion.tables.engine import Engine
+from footnote_ingestion.tables.jobs import OwnRows
+from footnote_ingestion.tables.kept import KeptTables
 from footnote_ingestion.tables.opened import Archive
 from footnote_ingestion.tables.recomputed import same
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.written_queries import WrittenQuery
 
 ROWS = "Item;Town;Units\n" + "".join(f"I-{n};{'Lyon' if n % 2 else 'Nice'};{n}\n" for n in range(1, 31))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from footnote_ingestion.tables.engine import Session
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.statements import RefusedStatement, checked
 from support.hostile_queries import FUNCTIONS, HOSTILE, REACHING_OUT, STATEMENTS
 

@@ -11,10 +11,12 @@ from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine, Session
+from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.forms import Filter, Form
-from footnote_ingestion.tables.jobs import KeptTables, OwnRows
+from footnote_ingestion.tables.jobs import OwnRows
+from footnote_ingestion.tables.kept import KeptTables
 from footnote_ingestion.tables.opened import Archive
+from footnote_ingestion.tables.session import Session
 from footnote_text import locales
 
 Compute = Callable[..., TableComputation | None]

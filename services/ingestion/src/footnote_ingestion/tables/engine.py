@@ -8,49 +8,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 from footnote.types.v1.table_pb2 import TableDescription, TableRowCells
 from google.protobuf.json_format import Parse
 
-from footnote_ingestion.tables.opened import Archive, KeptTable, OpenArchives, quoted
+from footnote_ingestion.tables.opened import Archive, KeptTable, quoted
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.statements import RefusedStatement, checked
 
 MOST_ROWS = 1000
 _MOST_TEXT = 2000
-_SETTINGS = (
-    "SET temp_directory=''",
-    "SET python_enable_replacements=false",
-    "SET parquet_metadata_cache=true",
-    "SET autoinstall_known_extensions=false",
-    "SET autoload_known_extensions=false",
-    "SET enable_external_access=false",
-    "SET lock_configuration=true",
-)
 
 _TIMER_STACK = 256 * 1024
 _MOST_WAITING, _SHORTEST = 3, 0.05
 """How many times its processor time a statement may take by the clock; seconds too short to wait for."""
-
-
-class Session:
-    """A locked engine, created once per process and before the sandbox: at its start it inspects the machine.
-
-    It opens only files in `folder`, and uses half of the process's memory and one thread. Later statements cannot
-    change any setting.
-    """
-
-    def __init__(self, folder: Path, process_bytes: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
-        self.memory = f"{process_bytes // 2 >> 20}MiB"
-        self.connection = duckdb.connect(config={"threads": 1, "memory_limit": self.memory})
-        self.connection.execute(f"SET allowed_directories=['{folder}/']")
-        for statement in _SETTINGS:
-            self.connection.execute(statement)
-        self.archives = OpenArchives(self.connection, folder)
 
 
 class TooCostly(Exception):

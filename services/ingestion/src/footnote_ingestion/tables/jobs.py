@@ -1,23 +1,18 @@
-"""Table jobs in the sandbox: keeps the tables of a file being parsed, answers questions about kept ones."""
+"""Table jobs in the sandbox: answers questions about kept tables."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
-from typing import Self
 
-import duckdb
 from footnote.ingestion.v1.ingestion_service_pb2 import (
     ComputeAnswerResponse,
     DescribeTablesResponse,
     QueryTablesResponse,
     ReadTableResponse,
 )
-from footnote.stages.v1.parsing_pb2 import Block
 from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.table_pb2 import QueryResult, TableComputation, TableDescription
 
@@ -28,15 +23,14 @@ from footnote_ingestion.tables import periods
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.collected import Collector, RowData, TableData
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine, Session, TooCostly
+from footnote_ingestion.tables.engine import Engine, TooCostly
 from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.opened import Archive
 from footnote_ingestion.tables.questions import COSTLY, NO_TABLE, REFUSED, Question
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.statements import RefusedStatement, checked
-from footnote_ingestion.tables.table_archive import Keeper
 from footnote_ingestion.tables.written_queries import WrittenQuery
 
-_PART = 1024 * 1024
 _MOST_TABLES = 50
 
 
@@ -45,61 +39,6 @@ def load() -> None:
     is_total("total")
     periods.load()
     checked("SELECT 1", ())
-
-
-class KeptTables:
-    """Collects the tables of a file being parsed. Problems with tables never fail the file."""
-
-    def __init__(self, session: Session) -> None:
-        self._folder = Path(mkdtemp(dir=session.folder))
-        self._keeper = Keeper(session.connection, self._folder)
-        self._collector = Collector(self._keeper.add)
-        self._archive = self._folder / "archive.zip"
-        self._failed = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        self._keeper.close()
-        rmtree(self._folder, ignore_errors=True)
-
-    def before(self, emit: Callable[[Block], None]) -> Callable[[Block], None]:
-        """Return a callback that takes a parsed block and passes it on to `emit`."""
-
-        def take(block: Block) -> None:
-            self._add(block)
-            emit(block)
-
-        return take
-
-    def _add(self, block: Block) -> None:
-        if not block.table or self._failed:
-            return
-        try:
-            self._collector.add(block)
-        except (duckdb.Error, OSError):
-            self._failed = True
-
-    def finish(self) -> bool:
-        """Make the archive; False if there are tables that cannot be kept."""
-        try:
-            kept = not self._failed and self._keeper.finish(self._collector.tables, self._archive)
-        except (duckdb.Error, OSError):
-            kept = False
-        if not kept:
-            self._archive.unlink(missing_ok=True)
-        return kept or not self._collector.tables
-
-    def parts(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the archive in parts, each with its offset; nothing without an archive."""
-        if not self._archive.exists():
-            return
-        with self._archive.open("rb") as file:
-            at = 0
-            while part := file.read(_PART):
-                yield at, part
-                at += len(part)
 
 
 class OwnRows:

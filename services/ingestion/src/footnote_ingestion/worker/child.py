@@ -32,9 +32,8 @@ from footnote_ingestion.parsers.failures import (
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.sniff import sniff
-from footnote_ingestion.tables import jobs as table_jobs
-from footnote_ingestion.tables.engine import Session
-from footnote_ingestion.tables.jobs import KeptTables, answered
+from footnote_ingestion.tables.kept import KeptTables
+from footnote_ingestion.tables.session import Session
 from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.isolation import Measures, Plan
 
@@ -110,6 +109,8 @@ def run(job: wire.Job, frames: _Frames, session: Session) -> None:
             frames.send(wire.DONE, json.dumps(asdict(found)).encode())
             return
         if job.action == "tables":
+            from footnote_ingestion.tables.jobs import answered  # loaded by `load_tables`
+
             frames.send(wire.DONE, answered(job.question, job.archives, session))
             return
         with KeptTables(session) as kept:
@@ -159,7 +160,13 @@ def load() -> None:
     added()  # the sandbox cannot search for packages
 
     detect("The language of this sentence is found by a model, which is loaded for it.")
-    table_jobs.load()
+
+
+def load_tables() -> None:
+    """Load what questions about tables need besides, which many deployments never ask."""
+    from footnote_ingestion.tables import jobs
+
+    jobs.load()
 
 
 def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:

@@ -1,11 +1,12 @@
-"""The fork server of workers: it has loaded everything that they need, and never sees a file.
+"""The fork server of workers: it loads everything that they need, and never sees a file.
 
 Run as `python -m footnote_ingestion.worker.fork_server`, with a socket as standard input. Each request is one JSON
 line, a plan, with two descriptors, the worker's jobs and answers. The reply is the worker's process id, with a pidfd
 if the system supports it. The line "ended" with a process id asks how that worker ended. The process exits when the
 socket closes, or with its parent.
 
-A fresh worker costs a fork instead of a second of loading, so that two tenants never share one.
+A fresh worker costs a fork instead of a second of loading, so that two tenants never share one. What only questions
+about tables need is loaded before the first worker for these is forked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import signal
 import socket
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache, partial
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NoReturn
@@ -46,28 +49,37 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable()  # parsers log much about broken files
     requests = socket.socket(fileno=0)
-    gc.disable()  # nothing loaded is to be freed
-    child.load()
-    # Python caches the listing of its path's folders, which a sandboxed parser may be unable to list later.
-    PathFinder.find_spec("footnote_nothing")
-    gc.freeze()  # loaded objects stay unchanged, in pages that all workers share
-    gc.enable()
+    _load(child.load)
+    load_tables = cache(partial(_load, child.load_tables))
     requests.sendall(b"ready\n")
     while request := _receive(requests):
         line, descriptors = request
         if line.startswith(ENDED):
             requests.sendall(f"{ends.of(int(line.removeprefix(ENDED)))}\n".encode())
             continue
+        plan = Plan.from_line(line)
+        if plan.tables:
+            load_tables()
         jobs, answers = descriptors
         pid = os.fork()
         if not pid:
-            _become_worker(requests, Plan.from_line(line), jobs, answers)
+            _become_worker(requests, plan, jobs, answers)
         os.close(jobs)
         os.close(answers)
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
         socket.send_fds(requests, [f"{pid}\n".encode()], [handle] if handle >= 0 else [])
         if handle >= 0:
             os.close(handle)
+
+
+def _load(modules: Callable[[], None]) -> None:
+    """Load modules, so that workers have them when they are forked."""
+    gc.disable()  # nothing loaded is to be freed
+    modules()
+    # Python caches the listing of its path's folders, which a sandboxed parser may be unable to list later.
+    PathFinder.find_spec("footnote_nothing")
+    gc.freeze()  # loaded objects stay unchanged, in pages that all workers share
+    gc.enable()
 
 
 class Ends:

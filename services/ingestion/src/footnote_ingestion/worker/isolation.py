@@ -86,7 +86,7 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A worker's start parameters: limits in bytes, its folder, its user, the programs it may start."""
+    """A worker's start parameters: limits in bytes, its folder, user and programs, whether it is asked about tables."""
 
     memory_bytes: int
     file_bytes: int
@@ -94,6 +94,7 @@ class Plan:
     isolate: bool
     uid: int
     programs: Sequence[str]
+    tables: bool
 
     def line(self) -> str:
         """Return the plan as JSON."""
@@ -110,6 +111,7 @@ class Workers:
     """How to create workers: their limits, and where their folders are.
 
     `scratch` must be on a local disk. `uid` 0 keeps our own. `programs` are those that parsers start.
+    With `tables`, they can answer questions about kept tables.
     """
 
     memory_bytes: int
@@ -118,11 +120,13 @@ class Workers:
     uid: int = 0
     file_bytes: int = 64 * 1024 * 1024
     programs: Sequence[str] = ()
+    tables: bool = False
 
     def plan(self, box: Box) -> Plan:
         """Return the plan of the worker with `box`."""
         isolate = self.mode != "off"
-        return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, list(self.programs))
+        programs = list(self.programs)
+        return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, programs, self.tables)
 
 
 class Box:
