@@ -23,6 +23,8 @@ class Both:
 
     documents: dict[str, Document]
     searched: dict[str, int]
+    replaced: dict[str, int] = field(default_factory=dict)
+    """By document the revision that is searched again where the searched one is removed."""
     removed: list[str] = field(default_factory=list)
     removed_for_good: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
@@ -56,9 +58,12 @@ class Both:
         if request.collection_id in {"lost", "being deleted"}:
             raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
         self.removed.append(request.document_id)
-        if not request.revision and request.document_id not in self.searched:
+        if not request.revision:
             self.removed_for_good.append(request.document_id)
-        self.searched.pop(request.document_id, None)
+        if request.revision in (0, self.searched.get(request.document_id)):
+            self.searched.pop(request.document_id, None)
+            if request.document_id in self.replaced:
+                self.searched[request.document_id] = self.replaced.pop(request.document_id)
         return indexing.DeleteDocumentChunksResponse()
 
     async def deleted(self, most: int) -> list[tuple[str, str]]:
@@ -114,8 +119,20 @@ async def test_what_is_searched_is_what_is_recorded(
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
     await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
-    assert not both.removed_for_good, "indexing would refuse the new revision of what it does not know"
+    assert not both.removed_for_good, "indexing would refuse the new revision"
     assert both.restored == ["d"] * (state == DOCUMENT_STATE_ERROR and removed)
+
+
+@pytest.mark.parametrize(("recorded", "left"), [(0, {}), (2, {"d": 2})])
+async def test_what_is_searched_again_instead_is_removed_unless_it_is_recorded(
+    recorded: int, left: dict[str, int]
+) -> None:
+    document = Document(id="d", state=DOCUMENT_STATE_ERROR, revision=5, indexed_revision=recorded)
+    both = Both({"d": document}, {"d": 4}, replaced={"d": 2})
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    assert both.searched == left
+    assert not both.removed_for_good
 
 
 async def test_a_provider_that_is_away_holds_up_no_other_repair() -> None:

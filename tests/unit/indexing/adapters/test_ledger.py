@@ -111,12 +111,18 @@ async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: LedgerT
         await publish(ledger, key(2, "e"))
 
 
-async def test_no_job_under_way_begins_a_document_deleted_before_it_was_known(ledger: LedgerTable) -> None:
+@pytest.mark.parametrize("known", ["", "written", "searched"])
+async def test_no_job_under_way_begins_a_deleted_document(ledger: LedgerTable, known: str) -> None:
+    if known:
+        await ledger.open(key(1), "f", True)
+    if known == "searched":
+        await publish(ledger, key(1))
     for _ in range(2):
         await ledger.retire_document("c", 1, "d", 0)
     assert await ledger.open_new({key(1): "f"}, True) == set()
-    with pytest.raises(Aborted, match="deleted"):
-        await ledger.open(key(1), "f", True)
+    for revision in (1, 2):
+        with pytest.raises(Aborted, match="deleted"):
+            await ledger.open(key(revision), "f", True)
     await ledger.retire_document("c", 1, "e", 1)  # one revision: the document is still wanted
     await ledger.open(key(1, "e"), "f", True)
 

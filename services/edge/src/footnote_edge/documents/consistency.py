@@ -164,11 +164,8 @@ class ConsistencyCheck:
             return False  # deleted in the meantime
         if (document.state, document.revision) != (seen.state, seen.revision) or not self._may_try(seen.id):
             return False  # a newer revision is in progress
-        # Its searchable chunks, if any, come from other bytes and would be taken for the new revision. To remove all of
-        # a document that indexing does not know would forbid indexing to begin it.
-        revision = 0 if searched else document.revision
         try:
-            removed = await self._remove(scope, document.collection_id, document.id, revision)
+            removed = await self._remove_searched(scope, document, searched)
         except NotFound:
             # Its collection was lost: the job ends with that error, so that the document no longer counts as indexed.
             deletion = await self._store.deletion_of(document.collection_id)
@@ -181,6 +178,21 @@ class ConsistencyCheck:
         if again is not None:
             await self._jobs.process(again)
         return again is not None
+
+    async def _remove_searched(self, scope: Scope, document: Document, searched: int) -> bool:
+        """Remove what is searched of a document: it comes from other bytes and would be taken for the new revision.
+
+        Removed by revision, since indexing begins no document whose revisions were removed all at once. The revision
+        that one replaced may be searched again, and is removed in turn.
+        """
+        revision = searched or document.revision
+        while await self._remove(scope, document.collection_id, document.id, revision):
+            found = await self._indexed([document.id])
+            before = next((one.revision for one in found.documents), 0)
+            if not 0 < before < revision or before == document.indexed_revision:
+                return True
+            revision = before
+        return False
 
     async def _restored(self, scope: Scope, document: Document) -> bool:
         """Index what a document in ERROR records as searched; an outage must not hold up the other documents."""

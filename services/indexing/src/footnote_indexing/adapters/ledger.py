@@ -249,8 +249,8 @@ class LedgerTable(LedgerReading):
 
         If a single revision was searched, the one that it replaced is searched again, while its rows are still there.
 
-        The entries stay until the sweeper has purged once more: a writer may still be at work on one. A document that
-        is not known yet gets an entry of revision 0 in `index_version`, so that no job under way begins it.
+        The entries stay until the sweeper has purged once more: a writer may still be at work on one. With them all
+        goes the document: an entry of revision 0 in `index_version` keeps jobs under way from beginning it, or again.
         """
         chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
         async with self._database.write() as connection:
@@ -258,7 +258,7 @@ class LedgerTable(LedgerReading):
             query = sa.select(revisions).where(*chosen).order_by(revisions.c.revision.desc()).with_for_update()
             found = (await connection.execute(query)).all()
             rows = [row for row in found if revision in (0, row.revision)]
-            if not rows and not revision:
+            if not revision and not any(row.revision == 0 for row in rows):
                 values = key_values(RevisionKey(collection_id, index_version, document_id, 0)) | {
                     "state": RETIRED, "fingerprint": "", "contextual_header": False, "updated_at": now_ms(),
                     "purge_at": now_ms() + WRITER_TIMEOUT_MS,
