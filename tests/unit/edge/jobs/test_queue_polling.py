@@ -1,90 +1,91 @@
-"""A queue is polled often while it has work and for a while after, and at a long interval when idle."""
+"""A poll asks the database while its queue has work and for a while after, and seldom when all is idle."""
 
 from __future__ import annotations
 
-import asyncio
+from typing import Any
 
-import pytest
-from footnote_edge.jobs import queue_polling as module
-from footnote_edge.jobs.queue_polling import BUSY_SECONDS, QueuePolling
-from support.conditions import until
+from footnote_edge.jobs.queue_polling import BUSY_SECONDS, IDLE_SECONDS, START_SECONDS, QueuePolling, spare
+
+SECONDS = 0.25
 
 
 class Queue:
-    """Records the intervals that it gets."""
+    """A pace with a clock of its own, some time after the launch."""
+
+    def __init__(self, since: float = START_SECONDS) -> None:
+        self.now = 0.0
+        self.works = False
+        self.pace = QueuePolling(SECONDS, lambda: self.works, clock=lambda: self.now)
+        self.now = since
+
+    def asks(self, seconds: float, every: float = 0.05) -> int:
+        """Return how many polls of so many seconds ask."""
+        asked = 0
+        for _ in range(round(seconds / every)):
+            self.now += every
+            asked += self.pace.is_due()
+        return asked
+
+
+def test_an_idle_queue_is_asked_seldom() -> None:
+    queue = Queue()
+    assert queue.pace.is_due()
+    assert queue.asks(IDLE_SECONDS - 0.1) == 0
+    assert queue.asks(0.2) == 1
+
+
+def test_a_job_is_looked_for_at_the_next_poll() -> None:
+    queue = Queue()
+    queue.pace.is_due()
+    queue.pace.hurry()
+    assert queue.asks(BUSY_SECONDS - 0.05) == round(BUSY_SECONDS / 0.05) - 1
+    queue.now += 0.1
+    assert queue.asks(IDLE_SECONDS - 0.3) == 0
+
+
+def test_a_queue_is_asked_at_its_pace_while_a_job_runs() -> None:
+    queue = Queue()
+    queue.works = True
+    assert queue.asks(10 * SECONDS) in range(7, 11)
+
+
+def test_a_queue_is_asked_at_its_pace_after_the_launch() -> None:
+    """What dbos puts back of the process before is told to nobody."""
+    queue = Queue(since=0.0)
+    assert queue.asks(10 * SECONDS) in range(7, 11)
+
+
+class Database:
+    """What dbos asks; counts questions."""
 
     def __init__(self) -> None:
-        self.now = 0.0
-        self.broken = False
-        self.told: list[float] = []
-        self.pace = QueuePolling("q", self.change, busy=0.05, idle=0.25, clock=lambda: self.now)
+        self.asked: list[str] = []
 
-    async def change(self, seconds: float) -> None:
-        await asyncio.sleep(0)
-        if self.broken:
-            raise OSError("database is locked")
-        self.told.append(seconds)
+    def get_queue(self, name: str, *, client_system_database: object = None) -> str | None:
+        self.asked.append(f"settings of {name}")
+        return None if name == "gone" else f"stored {name}"
 
+    def dequeue_scopes(self, name: str) -> list[None]:
+        return [None]
 
-async def settle() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
+    def cancel_timed_out_workflows(self, limit: int) -> list[str]:
+        self.asked.append("limits")
+        return []
 
-
-async def test_it_rests_after_a_while_and_hurries_at_once() -> None:
-    queue = Queue()
-    await queue.pace.slow_down_if_idle()
-    assert queue.told == []
-    queue.now = BUSY_SECONDS
-    await queue.pace.slow_down_if_idle()
-    await queue.pace.slow_down_if_idle()
-    assert queue.told == [0.25]
-    for _ in range(3):
-        queue.pace.hurry()
-    await settle()
-    assert queue.told == [0.25, 0.05]
-    queue.now += BUSY_SECONDS - 0.1
-    await queue.pace.slow_down_if_idle()
-    assert queue.told == [0.25, 0.05]
+    def transition_delayed_workflows(self) -> None:
+        self.asked.append("delays")
 
 
-async def test_it_rests_while_a_long_job_is_at_work_and_none_begins() -> None:
-    queue = Queue()
+def test_dbos_asks_when_a_poll_is_due_and_for_nothing_that_never_changes() -> None:
+    database, queue = Database(), Queue()
+    given: Any = {"documents": "ours"}
+    spare(database, given, {"documents": queue.pace})  # type: ignore[arg-type]
+    assert database.get_queue("documents") == "ours"
+    assert database.dequeue_scopes("documents") == [None]
+    assert database.dequeue_scopes("documents") == []
     queue.pace.hurry()
-    queue.now = BUSY_SECONDS + 0.1
-    await queue.pace.slow_down_if_idle()
-    assert queue.told == [0.25]
-
-
-async def test_a_job_that_comes_while_it_goes_to_rest_wakes_it() -> None:
-    queue = Queue()
-    queue.now = BUSY_SECONDS
-    resting = asyncio.create_task(queue.pace.slow_down_if_idle())
-    await asyncio.sleep(0)
-    queue.pace.hurry()
-    await resting
-    await settle()
-    assert queue.told[-1] == 0.05
-
-
-async def test_what_could_not_be_told_is_told_later() -> None:
-    queue = Queue()
-    queue.now, queue.broken = BUSY_SECONDS, True
-    await queue.pace.slow_down_if_idle()
-    queue.broken = False
-    await queue.pace.slow_down_if_idle()
-    assert queue.told == [0.25]
-
-
-async def test_its_rounds_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHECK_SECONDS", 0.01)
-    queue = Queue()
-    queue.now = BUSY_SECONDS
-    await queue.pace.start()
-
-    async def rested() -> bool:
-        return bool(queue.told)
-
-    await until(rested)
-    await queue.pace.close()
-    assert queue.told == [0.25]
+    assert database.dequeue_scopes("documents") == [None]
+    assert database.cancel_timed_out_workflows(10) == []
+    database.transition_delayed_workflows()
+    assert database.asked == []
+    assert (database.get_queue("another"), database.get_queue("gone")) == ("stored another", None)

@@ -28,7 +28,7 @@ from footnote_edge.jobs.ledger_retention import ACTIVE, RETURNED, LedgerRetentio
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.jobs.ports import JobLedger, OperationJob, StoredOperation
 from footnote_edge.jobs.processing import job_of
-from footnote_edge.jobs.queue_polling import QueuePolling
+from footnote_edge.jobs.queue_polling import QueuePolling, spare
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
     DOCUMENTS,
@@ -102,13 +102,8 @@ class Jobs:
             failed += 1
             _log.warning("database_waited_for", database="jobs", seconds=round(ends - time.monotonic()))
             await asyncio.sleep(_PAUSES.pause(failed))
-        often = self._settings.queue_polling_seconds
-        rarely = max(0.25, often)
-        if self.alone:  # otherwise all replicas share one interval, and each knows only its own work
-            documents, background, operations = queues
-            await self._pace(documents, often, rarely)
-            await self._pace(background, rarely, 4 * rarely)
-            await self._pace(operations, rarely, 2 * rarely)
+        if self.alone:  # otherwise each replica knows only its own work
+            self._pace(queues)
         await self._records.start()
         if not self.alone:  # a file ledger has one replica, which resumes its own jobs at start
             await self._leases.start()
@@ -156,17 +151,15 @@ class Jobs:
         )
         return documents, background, operations
 
-    async def _pace(self, queue: Queue, busy: float, idle: float) -> None:
-        name, change = queue.name, queue.set_polling_interval_sec_async
-        pace = QueuePolling(name, change, busy=busy, idle=idle)
-        self._work.paces[name] = pace
-        await pace.start()
+    def _pace(self, queues: tuple[Queue, Queue, Queue]) -> None:
+        work, rarely = self._work, max(0.25, self._settings.queue_polling_seconds)
+        for queue, seconds in zip(queues, (rarely, 4 * rarely, 2 * rarely), strict=True):
+            work.paces[queue.name] = QueuePolling(seconds, lambda: bool(work.tasks))
+        spare(queues[0]._sys_db(), {queue.name: queue for queue in queues}, work.paces)
 
     async def close(self) -> None:
         """Stop working; unfinished jobs continue at the next launch."""
         await self._records.close()
-        for pace in self._work.paces.values():
-            await pace.close()
         if self._groups is not None:
             await self._groups.close()
         await self._work.end()
@@ -202,7 +195,6 @@ class Jobs:
             await begin_document(*values)
             return
         self._work.queued[tenant, owner] += self.alone
-        self._work.hurry(DOCUMENTS)
         await enqueue_document(*values)
 
     async def process_if_idle(self, document: Document) -> bool:
@@ -226,7 +218,6 @@ class Jobs:
 
     async def operate(self, operation: StoredOperation, *, repeated: bool = False) -> None:
         """Enqueue an operation; it then runs to its end even after a crash."""
-        self._work.hurry(OPERATIONS)
         await enqueue_operation(operation, repeated=repeated)
 
     async def operation_job(self, operation_id: str) -> OperationJob:
@@ -259,12 +250,10 @@ class Jobs:
         self.beside(self._remember(scope, conversation_id, message_id))
 
     async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
-        self._work.hurry(BACKGROUND)
         try:
             with SetWorkflowID(f"remember:{message_id}"):
-                await DBOS.enqueue_workflow_async(
-                    BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
-                )
+                values = (scope.tenant_id, scope.user_id, conversation_id)
+                await self._work.enqueue(BACKGROUND, remember_messages, *values)
         except Exception as error:  # the answer is stored; memory has to wait for the next one
             _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
@@ -273,11 +262,9 @@ class Jobs:
         job = f"remember:{conversation_id}:again-{period}"
         if await DBOS.get_workflow_status_async(job) is not None:
             return False
-        self._work.hurry(BACKGROUND)
         with SetWorkflowID(job):
-            await DBOS.enqueue_workflow_async(
-                BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
-            )
+            values = (scope.tenant_id, scope.user_id, conversation_id)
+            await self._work.enqueue(BACKGROUND, remember_messages, *values)
         return True
 
     def leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
@@ -311,9 +298,7 @@ class Jobs:
         await self._forget(scope, conversation_id, ())
 
     async def _forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
-        self._work.hurry(BACKGROUND)
         # A unique name: an id may be used again if a request is repeated after its conversation was deleted.
         with SetWorkflowID(f"forget:{conversation_id}:{uuid4().hex}"):
-            await DBOS.enqueue_workflow_async(
-                BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id, list(message_ids)
-            )
+            values = (scope.tenant_id, scope.user_id, conversation_id, list(message_ids))
+            await self._work.enqueue(BACKGROUND, forget_messages, *values)

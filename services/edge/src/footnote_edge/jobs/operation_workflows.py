@@ -53,9 +53,8 @@ async def enqueue_operation(row: StoredOperation, *, repeated: bool = False) -> 
     """
     name, queue = workflow_id(row.id, repeated=repeated), f"{row.kind}:{row.tenant_id}"
     with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=queue):
-        await DBOS.enqueue_workflow_async(
-            OPERATIONS, WORKFLOWS[row.kind], row.tenant_id, row.user_id, row.id, row.collection_id
-        )
+        values = (row.tenant_id, row.user_id, row.id, row.collection_id)
+        await active_work().enqueue(OPERATIONS, WORKFLOWS[row.kind], *values)
 
 
 @DBOS.workflow(name="operation_delete_collection", max_recovery_attempts=None)

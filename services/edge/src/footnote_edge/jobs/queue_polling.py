@@ -1,79 +1,69 @@
-"""Adaptive polling of job queues: fast while jobs arrive and start, slow when idle.
+"""Which polls of the job queues ask the database, where one process alone enqueues and runs all jobs.
 
-A poll costs a few statements. Twenty a second at each of three queues used more processor time in an idle deployment
-than all its other work.
+A poll costs a few statements. In an idle deployment those of four queues took half of the processor time of edge's
+process, which knows what it has enqueued, started and ended.
 """
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable
+from __future__ import annotations
 
-from footnote_kit.logs import get_logger
-from footnote_kit.periodic import PeriodicTasks
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbos._queue import Queue
+    from dbos._sys_db import SystemDatabase
 
 BUSY_SECONDS = 1.0
-"""Seconds of fast polling after the last job was enqueued or started.
-
-A job queued behind longer ones may start up to one slow interval late.
-"""
-_CHECK_SECONDS = 1.0
-
-_log = get_logger(__name__)
+"""Seconds in which every poll asks after a job was enqueued, started or ended."""
+START_SECONDS = 10.0
+"""Seconds after the launch in which dbos may still put back jobs of the process before, without telling."""
+IDLE_SECONDS = 5.0
+"""Seconds between two questions while no job runs and none was enqueued; they should find nothing."""
 
 
 class QueuePolling:
-    """The polling interval of one queue; `change` sets it in seconds."""
+    """The pace of one queue: seconds between two questions while jobs run, of which none began or ended just now."""
 
     def __init__(
-        self,
-        name: str,
-        change: Callable[[float], Awaitable[None]],
-        *,
-        busy: float,
-        idle: float,
-        clock: Callable[[], float] = time.monotonic,
+        self, seconds: float, is_working: Callable[[], bool], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start with the fast interval, as the queue does."""
-        self._name = name
-        self._change = change
-        self._busy, self._idle = busy, idle
+        self._seconds = seconds
+        self._is_working = is_working
         self._clock = clock
-        self._until = clock() + BUSY_SECONDS
-        self._seconds = busy
-        self._changing: asyncio.Task[None] | None = None
-        self._rounds = PeriodicTasks(
-            f"pace-{name}", self.slow_down_if_idle, _CHECK_SECONDS, service="edge", at_once=False
-        )
-
-    async def start(self) -> None:
-        """Start to check for idleness."""
-        await self._rounds.start()
-
-    async def close(self) -> None:
-        """Stop all changes."""
-        await self._rounds.stop()
-        if self._changing is not None:
-            self._changing.cancel()
-            await asyncio.gather(self._changing, return_exceptions=True)
+        self._started = clock()
+        self._busy_until = self._last = float("-inf")
 
     def hurry(self) -> None:
-        """Poll fast, as a job was enqueued or started and more may follow."""
-        self._until = self._clock() + BUSY_SECONDS
-        if self._seconds != self._busy and (self._changing is None or self._changing.done()):
-            self._changing = asyncio.create_task(self._set(self._busy))
+        """Ask at the next poll and for a while, as there may be a job in the queue, or a place for one."""
+        self._busy_until = self._clock() + BUSY_SECONDS
 
-    async def slow_down_if_idle(self) -> None:
-        """Poll slowly if there was no recent work."""
-        resting = self._clock() >= self._until
-        if resting and self._seconds == self._busy and (self._changing is None or self._changing.done()):
-            await self._set(self._idle)
-            if self._clock() < self._until:  # a job arrived during the write
-                await self._set(self._busy)
+    def is_due(self) -> bool:
+        """Return whether this poll should ask; called by dbos' thread of the queue."""
+        now = self._clock()
+        works = now < self._started + START_SECONDS or self._is_working()
+        if now >= self._busy_until and now < self._last + (self._seconds if works else IDLE_SECONDS):
+            return False
+        self._last = now
+        return True
 
-    async def _set(self, seconds: float) -> None:
-        try:
-            await self._change(seconds)
-        except Exception as error:  # keep the old interval; the next job or round tries again
-            _log.warning("pace_not_changed", queue=self._name, error=type(error).__name__)
-        else:
-            self._seconds = seconds
+
+def spare(database: SystemDatabase, queues: Mapping[str, Queue], paces: Mapping[str, QueuePolling]) -> None:
+    """Let dbos ask for jobs only when a poll of their queue is due, and for nothing that we never change.
+
+    Each poll read the queue's settings anew, and each second two writes looked for jobs with a delay or a time limit;
+    none of ours has one.
+    """
+    read, scopes = database.get_queue, database.dequeue_scopes
+    own = QueuePolling(IDLE_SECONDS, lambda: False)  # of dbos' own queue, in which we put nothing
+
+    def get_queue(name: str, *, client_system_database: SystemDatabase | None = None) -> Queue | None:
+        return queues.get(name) or read(name, client_system_database=client_system_database)
+
+    def dequeue_scopes(name: str) -> Sequence[str | None]:
+        return scopes(name) if paces.get(name, own).is_due() else []
+
+    for method in (get_queue, dequeue_scopes):
+        setattr(database, method.__name__, method)
+    database.cancel_timed_out_workflows = lambda limit: []  # type: ignore[method-assign]
+    database.transition_delayed_workflows = lambda: None  # type: ignore[method-assign]

@@ -7,10 +7,10 @@ would cost more than the parsing that a crash repeats.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 from footnote.stages.v1.scope_pb2 import Scope
@@ -31,6 +31,7 @@ from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.retrying import until_available
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 DOCUMENTS, BACKGROUND = "documents", "background"
@@ -72,7 +73,7 @@ class Work:
         self.beginnings: set[asyncio.Task[None]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
         self.paces: dict[str, QueuePolling] = {}
-        """The polling interval of each queue that has its own."""
+        """The pace of each queue, where this process alone enqueues and runs jobs."""
         self._closing = False
 
     def begins_at_once(self, tenant: str, owner: str) -> bool:
@@ -89,10 +90,18 @@ class Work:
         if self.queued[tenant, owner] <= 0:
             del self.queued[tenant, owner]
 
-    def hurry(self, queue: str) -> None:
-        """Note that a queue has work."""
-        if (pace := self.paces.get(queue)) is not None:
-            pace.hurry()
+    async def enqueue(
+        self, queue: str, workflow: Callable[P, Coroutine[Any, Any, object]], *values: P.args, **more: P.kwargs
+    ) -> None:
+        """Enqueue a job and wake its queue."""
+        await DBOS.enqueue_workflow_async(queue, workflow, *values, **more)
+        self.hurry(queue)
+
+    def hurry(self, *queues: str) -> None:
+        """Wake queues that may have a job to start, by default all."""
+        for queue in queues or self.paces:
+            if (pace := self.paces.get(queue)) is not None:
+                pace.hurry()
 
     def postpone(self, document: Document, seconds: float) -> None:
         """Free a document's place, and enqueue it again after `seconds` or later."""
@@ -110,6 +119,7 @@ class Work:
             yield
         finally:
             self.tasks.discard(task)
+            self.hurry()  # its place is free
 
     def begun(self, beginning: asyncio.Task[None]) -> None:
         """Log the error of a failed start, since its caller may have been cancelled."""
@@ -235,9 +245,8 @@ async def enqueue_document(
 ) -> None:
     """Enqueue the job of a document's revision; idempotent under one name."""
     with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=tenant):
-        await DBOS.enqueue_workflow_async(
-            DOCUMENTS, process_document, tenant, owner, document_id, revision, traceparent
-        )
+        values = (tenant, owner, document_id, revision, traceparent)
+        await active_work().enqueue(DOCUMENTS, process_document, *values)
 
 
 async def with_retries(operation: Callable[[], Awaitable[R]]) -> R:
