@@ -35,6 +35,7 @@ class LoopLag:
         """Seconds, the longest of the last minute."""
         self.listeners: list[Callable[[LoopLag], None]] = []
         """Callbacks, run on the loop after each measurement."""
+        self._lags = histogram("footnote.event_loop.lag")
         self._parts = deque([0.0], _PARTS + 1)
         self._turn = loop.time() + WINDOW / _PARTS
         self._due = loop.time() + EVERY
@@ -43,7 +44,7 @@ class LoopLag:
     def _look(self) -> None:
         now = self._loop.time()
         late = max(0.0, now - self._due)
-        histogram("footnote.event_loop.lag").record(late)
+        self._lags.record(late)
         self.average += _WEIGHT * (late - self.average)
         while now >= self._turn:
             self._parts.append(0.0)

@@ -10,6 +10,28 @@ from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.model import CURRENT, RETIRED, WRITING, Entry, RevisionKey
 
 
+def _expired(before: object) -> sa.ColumnElement[bool]:
+    return sa.and_(revisions.c.state == CURRENT, revisions.c.expire_at <= before)
+
+
+def _abandoned(before: object) -> sa.ColumnElement[bool]:
+    return sa.and_(revisions.c.state == WRITING, revisions.c.updated_at <= before)
+
+
+# Built once, as they are asked every two seconds.
+_STALE = (
+    sa.select(revisions.c.revision)
+    .where(_expired(sa.bindparam("expired_before")) | _abandoned(sa.bindparam("abandoned_before")))
+    .limit(1)
+)
+_DUE = (
+    sa.select(revisions)
+    .where(revisions.c.purge_at <= sa.bindparam("now"))
+    .order_by(revisions.c.purge_at)
+    .limit(sa.bindparam("most"))
+)
+
+
 class PurgeTable:
     """The RETIRED part of the ledger: entries stay until the sweeper has purged their rows."""
 
@@ -18,26 +40,22 @@ class PurgeTable:
 
     async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
         """Retire revisions that expired before one time, and incomplete ones last written before another."""
-        expired = (revisions.c.state == CURRENT) & (revisions.c.expire_at <= expired_before)
-        abandoned = (revisions.c.state == WRITING) & (revisions.c.updated_at <= abandoned_before)
+        times = {"expired_before": expired_before, "abandoned_before": abandoned_before}
         # There is almost never anything to retire; an empty write would start a new epoch and invalidate every cache.
         async with self._database.read() as connection:
-            if (
-                await connection.execute(sa.select(revisions.c.revision).where(expired | abandoned).limit(1))
-            ).first() is None:
+            if (await connection.execute(_STALE, times)).first() is None:
                 return 0
         async with self._database.write() as connection:
             retired = [
                 await connection.execute(sa.update(revisions).where(stale).values(state=RETIRED, purge_at=now_ms()))
-                for stale in (expired, abandoned)
+                for stale in (_expired(expired_before), _abandoned(abandoned_before))
             ]
             return sum(one.rowcount for one in retired)
 
     async def due(self, limit: int) -> list[Entry]:
         """Return retired revisions that are due to be purged."""
-        query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
         async with self._database.read() as connection:
-            return [entry_of(row) for row in await connection.execute(query)]
+            return [entry_of(row) for row in await connection.execute(_DUE, {"now": now_ms(), "most": limit})]
 
     async def forget(self, key: RevisionKey) -> None:
         """Remove the entry of a revision whose rows are purged."""

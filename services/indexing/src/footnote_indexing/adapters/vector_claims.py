@@ -14,6 +14,22 @@ _PER_VECTOR = 50
 """Milliseconds that a vector is reckoned to take: e5 makes about 20 a second on two cores."""
 
 
+def _free(now: object, latest: object) -> sa.ColumnElement[bool]:
+    """Return the condition that no claim holds, whose end is between these times."""
+    return sa.or_(revisions.c.claimed_until.is_(None), ~revisions.c.claimed_until.between(now, latest))
+
+
+# Built once, as it is asked every second.
+_OWED = (
+    sa.select(revisions)
+    .where(
+        revisions.c.vectors_owed > 0, revisions.c.state == CURRENT, _free(sa.bindparam("now"), sa.bindparam("latest"))
+    )
+    .order_by(revisions.c.updated_at + revisions.c.vectors_owed * _PER_VECTOR, revisions.c.document_id)
+    .limit(sa.bindparam("most"))
+)
+
+
 class VectorClaimTable:
     """The vectors owed. A claim keeps other replicas away, and expires when its holder has died."""
 
@@ -29,19 +45,12 @@ class VectorClaimTable:
         """
         now, longest = now_ms(), int(seconds * 1000)
         # A claim further ahead than twice the longest duration was made before the clock was set back.
-        ours = revisions.c.claimed_until.between(now, now + 2 * longest)
-        free = sa.or_(revisions.c.claimed_until.is_(None), ~ours)
-        query = (
-            sa.select(revisions)
-            .where(revisions.c.vectors_owed > 0, revisions.c.state == CURRENT, free)
-            .order_by(revisions.c.updated_at + revisions.c.vectors_owed * _PER_VECTOR, revisions.c.document_id)
-            .limit(len(besides) + 1)
-        )
+        latest = now + 2 * longest
         async with self._database.read() as connection:
-            rows = list(await connection.execute(query))
+            rows = list(await connection.execute(_OWED, {"now": now, "latest": latest, "most": len(besides) + 1}))
         for row in rows:
             key = RevisionKey(row.collection_id, row.index_version, row.document_id, row.revision)
-            if key not in besides and await self._set(key, free, claimed_until=now + longest):
+            if key not in besides and await self._set(key, _free(now, latest), claimed_until=now + longest):
                 return key, bool(row.contextual_header)
         return None
 
