@@ -116,6 +116,8 @@ async def build(runtime: Runtime) -> App:
     async def warm() -> None:
         for name, processes in (("checks", inspectors), ("reading", readers)):
             isolation.note(name, await processes.measures())
+        if await documents.newest_files(1):  # where there is none, nobody asks about tables soon
+            await queries.measures()
         _log.info("workers_isolated", measures=isolation.text())
 
     warming: list[asyncio.Task[None]] = []
