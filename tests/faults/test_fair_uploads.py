@@ -14,6 +14,7 @@ import pytest
 from footnote.edge.v1.documents_pb2 import UploadDocumentsRequest, UploadMetadata
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.edge import EdgeStub
+from support import postgres
 from support.deployment import deployment
 from support.edge_client import EdgeClient, edge_client
 
@@ -88,8 +89,19 @@ async def flood_together(client: EdgeClient) -> list[str]:
     return ids
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def env(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Variables of a deployment with its ledgers in SQLite or in PostgreSQL."""
+    if request.param == "sqlite":
+        return {}
+    url = asyncio.run(postgres.new_database(request.getfixturevalue("postgres_url")))
+    return {f"FOOTNOTE_{stage}_DATABASE_URL": url for stage in ("INGESTION", "INDEXING", "EDGE")}
+
+
 @pytest.mark.parametrize("flood", [flood, flood_together])
-def test_a_tenants_many_files_do_not_hold_up_anothers_single_one(tmp_path: Path, flood: Any) -> None:
+def test_a_tenants_many_files_do_not_hold_up_anothers_single_one(
+    tmp_path: Path, flood: Any, env: dict[str, str]
+) -> None:
     async def look(address: str) -> tuple[list[float], list[float], float]:
         async with edge_client(address) as first, edge_client(address) as second:
             many, single = of_tenant(first, "many"), of_tenant(second, "single")
@@ -103,7 +115,7 @@ def test_a_tenants_many_files_do_not_hold_up_anothers_single_one(tmp_path: Path,
                 assert (await many.settle(one, timeout=600)).state == DOCUMENT_STATE_INDEXED
             return alone, beside, time.monotonic() - began
 
-    with deployment(tmp_path) as running:
+    with deployment(tmp_path, env=env) as running:
         alone, beside, all_of_them = asyncio.run(look(running.address()))
     for name, taken in (("alone", alone), ("beside", beside)):
         print(f"| {name} | {statistics.median(taken):.2f} s | {max(taken):.2f} s |")

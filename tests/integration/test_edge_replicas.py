@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.group_claims import GroupClaimTable
 from footnote_edge.adapters.leases import LeaseTable
 from footnote_edge.jobs import leases
 from footnote_edge.jobs.leases import Leases
@@ -23,7 +24,12 @@ async def test_each_replica_hears_how_many_there_are(tmp_path: Path, monkeypatch
     await database.migrate()
     heard: dict[str, int] = {}
     first, second = (
-        Quiet(LeaseTable(database), name, on_change=lambda alive, name=name: heard.update({name: alive}))
+        Quiet(
+            LeaseTable(database),
+            GroupClaimTable(database),
+            name,
+            on_change=lambda alive, name=name: heard.update({name: alive}),
+        )
         for name in ("first", "second")
     )
     try:

@@ -22,6 +22,7 @@ from footnote_edge.adapters.conversations import ConversationTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.evaluations import EvaluationTable
 from footnote_edge.adapters.forgetting import ForgettingTable
+from footnote_edge.adapters.group_claims import GroupClaimTable
 from footnote_edge.adapters.job_ledger import JobLedger
 from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.known_collections import KnownCollectionTable
@@ -62,6 +63,7 @@ from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.block_pipe import BlockPipe
 from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.interrupting import Interruptions
@@ -229,10 +231,12 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     reindexing = Reindexing(stages, chores, operations, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operations, reindexing, deletion, putting_off, ceiling, places)
-    leases = Leases(LeaseTable(base.database), settings.executor(), on_change=gateway.quotas.rates.divide)
+    claim_table, name = GroupClaimTable(base.database), settings.executor()
+    leases = Leases(LeaseTable(base.database), claim_table, name, on_change=gateway.quotas.rates.divide)
     groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
     ledger = JobLedger(settings.dbos_url(base.folder), base.folder, base.installation)
-    jobs = Jobs(settings, ledger, work, records, leases, groups)
+    claims = Claims() if ledger.alone else Claims(claim_table, name, ceiling)
+    jobs = Jobs(settings, ledger, work, records, leases, claims, groups)
     return Working(jobs, chores, deletion, interruptions, leases, restoring)
 
 

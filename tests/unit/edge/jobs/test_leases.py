@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 from footnote_edge.adapters import leases as lease_table
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.group_claims import GroupClaimTable
 from footnote_edge.adapters.leases import LeaseTable
 from footnote_edge.jobs import leases
 from footnote_edge.jobs.leases import BEAT_SECONDS, LEASE_SECONDS, Leases
@@ -61,7 +62,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def replica(database: Database, name: str, time: Time, at_work: set[str]) -> Leases:
-    made = Leases(LeaseTable(database), name, lambda: time.passed)
+    made = Leases(LeaseTable(database), GroupClaimTable(database), name, lambda: time.passed)
 
     async def owners() -> set[str]:
         return at_work - {name}

@@ -381,6 +381,16 @@ class ReplicaRow(Base):
     beat: Mapped[int] = mapped_column(BigInteger)
 
 
+class GroupClaimRow(Base):
+    """A document that waits in, or is processed by, a group of a replica; valid while the replica's lease is."""
+
+    __tablename__ = "group_claims"
+
+    document_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    replica: Mapped[str] = mapped_column(String(256), index=True)
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+
+
 class TraceQuestionRow(Base):
     """A trace request from one edge replica to another, and its answer: messages of TelemetryService.GetTrace."""
 

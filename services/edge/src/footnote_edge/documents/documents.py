@@ -1,6 +1,6 @@
 """Documents at the public API: upload, replace, read, download. Files are streamed, never held whole."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Container, Mapping, Sequence
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -95,12 +95,19 @@ class Documents:
         )
         return response
 
+    async def grouped(self, responses: Sequence[ingestion.UploadDocumentResponse]) -> set[str]:
+        """Queue stored files that may be processed in groups, all at once; return the ids of their documents."""
+        return await self._jobs.group([one.document for one in responses if _needs_job(one)])
+
     async def taken(
-        self, scope: Scope, metadata: edge.UploadMetadata, response: ingestion.UploadDocumentResponse
+        self,
+        scope: Scope,
+        metadata: edge.UploadMetadata,
+        response: ingestion.UploadDocumentResponse,
+        grouped: Container[str] = (),
     ) -> None:
-        """Enqueue the job of a stored file, or bring its labels to the document with the same bytes."""
-        if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
-            # The second case repairs an upload whose first response was lost before its job was enqueued.
+        """Enqueue the job of a stored file that is not `grouped`, or label the document with the same bytes."""
+        if _needs_job(response) and response.document.id not in grouped:
             await self._jobs.process(response.document)
         labelled = bool(metadata.tags) or bool(metadata.metadata.fields)
         if response.merged or (response.duplicate and labelled):
@@ -255,6 +262,11 @@ def upload_head(
     if expires is not None:
         head.expire_time.FromDatetime(expires)
     return head
+
+
+def _needs_job(response: ingestion.UploadDocumentResponse) -> bool:
+    """Return whether a stored file needs a job: also one whose first response was lost before its job was enqueued."""
+    return not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED
 
 
 def is_final(document: Document) -> bool:

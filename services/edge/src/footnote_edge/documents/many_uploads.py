@@ -1,7 +1,7 @@
 """Uploads of many small files: one call of ingestion for all of them, and their jobs in one group."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from footnote.edge.v1 import documents_pb2 as edge
@@ -100,13 +100,15 @@ class ManyUploads:
                 outcomes[index] = error
         if sent:
             outcomes |= zip(sent, await self._store(scope, list(sent.values())), strict=True)
-        return [await self._taken(scope, one, outcomes[index]) for index, one in enumerate(files)]
+        stored = [one for one in outcomes.values() if not isinstance(one, FootnoteError)]
+        grouped = await self._documents.grouped(stored)
+        return [await self._taken(scope, one, outcomes[index], grouped) for index, one in enumerate(files)]
 
-    async def _taken(self, scope: Scope, file: WholeFile, outcome: Outcome) -> Outcome:
+    async def _taken(self, scope: Scope, file: WholeFile, outcome: Outcome, grouped: Collection[str]) -> Outcome:
         if isinstance(outcome, FootnoteError):
             return outcome
         try:
-            await self._documents.taken(scope, file.metadata, outcome)
+            await self._documents.taken(scope, file.metadata, outcome, grouped)
         except FootnoteError as error:
             return error
         return outcome

@@ -6,6 +6,7 @@ from functools import partial
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
+from footnote_kit.context import detached
 from footnote_kit.errors import NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
@@ -43,6 +44,12 @@ class Reconciler:
         # Separately: a third-party stage keeps itself consistent and need not offer the calls of a consistency.
         with suppress(NotOffered):
             await self._consistency.run()
+
+    async def take_up(self) -> None:
+        """Enqueue the documents of a replica that is gone, in whose groups they were."""
+        with detached("edge", SYSTEM):
+            taken = await self.once()
+        _log.warning("documents_taken_over", documents=taken)
 
     async def once(self, settled: float = 0.0) -> int:
         """Enqueue every document without a job that is unchanged for `settled` seconds; return how many."""

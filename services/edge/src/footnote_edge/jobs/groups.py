@@ -1,15 +1,16 @@
 """Processes small documents in groups: a free slot takes all that wait at that moment, and never waits for more.
 
 The queue here is not stored. Ingestion's record of a document says that it is uploaded and not indexed, and after a
-crash the reconciler enqueues every such document. Groups are used only if one process runs all jobs.
+crash the reconciler enqueues every such document. Where there are several replicas, each claims the documents of its
+queue, so that the others leave them alone while it lives (`claims.py`).
 """
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import Context
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
@@ -22,6 +23,7 @@ from footnote_kit.errors import FootnoteError, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS, GroupProcessor, is_small
 from footnote_edge.jobs.processing import job_of
 
@@ -43,8 +45,13 @@ class Groups:
     """Queues documents by user and collection, and processes them in groups; `alone` gives one a job of its own."""
 
     def __init__(
-        self, processor: GroupProcessor, slots: FairSlots, alone: Callable[[Document], Awaitable[object]]
+        self,
+        processor: GroupProcessor,
+        slots: FairSlots,
+        alone: Callable[[Document], Awaitable[object]],
+        claims: Claims | None = None,
     ) -> None:
+        self._claims = claims or Claims()
         self._processor = processor
         self._slots = slots
         self._alone = alone
@@ -66,14 +73,32 @@ class Groups:
             and is_small(document)
         )
 
-    def add(self, document: Document, traceparent: str) -> None:
-        """Queue a document, unless it is queued already."""
-        if self._closing or (job := job_of(document)) in self._held:
+    async def add(self, documents: Sequence[Document], traceparent: str) -> None:
+        """Claim and queue documents, in one transaction, unless they are queued already, here or in another replica.
+
+        Once claimed they must be queued, even if the caller is cancelled: no other replica processes them.
+        """
+        new = {job_of(one): one for one in documents if not self.holds(job_of(one))}
+        if self._closing or not new:
             return
-        self._held[job] = datetime.now(UTC)
-        key = _Key(document.tenant_id, document.owner_id, document.collection_id)
-        self._waiting.setdefault(key, deque()).append((document, traceparent))
-        self._want(key)
+        self._held |= dict.fromkeys(new, datetime.now(UTC))
+        # Outside the caller's context, whose deadline is none of the claims'.
+        await asyncio.shield(self._start(self._queue(new, traceparent)))
+
+    async def _queue(self, new: dict[str, Document], traceparent: str) -> None:
+        mine: set[str] = set()
+        try:
+            with detached("edge"):
+                mine = await self._claims.take([one.id for one in new.values()])
+        finally:
+            for job, one in new.items():
+                if one.id not in mine:
+                    self._held.pop(job, None)
+        for one in new.values():
+            if one.id in mine:
+                key = _Key(one.tenant_id, one.owner_id, one.collection_id)
+                self._waiting.setdefault(key, deque()).append((one, traceparent))
+                self._want(key)
 
     def holds(self, job: str) -> bool:
         """Return whether a job's document waits here or is being processed."""
@@ -95,27 +120,42 @@ class Groups:
         if self._closing or key in self._wanted or key not in self._waiting or self._running[key] >= AT_ONCE:
             return
         self._wanted.add(key)
-        # Outside the caller's context, which ends before the group.
-        task = asyncio.create_task(self._run(key), context=Context())
+        self._start(self._run(key))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run work outside the caller's context, which may end before it."""
+        task = asyncio.create_task(work, context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _run(self, key: _Key) -> None:
         scope = Scope(tenant_id=key.tenant, user_id=key.owner, roles=[ROLE_SYSTEM])
+        group: list[tuple[Document, str]] = []
         with detached("edge", scope):
-            async with self._slots.slot(key.tenant, key.owner):
-                self._wanted.discard(key)
-                self._running[key] += 1
-                group = self._take(key)
-                self._want(key)
-                try:
-                    left = await self._process(scope, group)
-                finally:
-                    self._running[key] -= 1
-                    for document, _ in group:
-                        self._held.pop(job_of(document), None)
+            try:
+                async with self._slots.slot(key.tenant, key.owner):
+                    self._wanted.discard(key)
+                    self._running[key] += 1
+                    group += self._take(key)
                     self._want(key)
-            await self._leave(left)
+                    try:
+                        left = await self._process(scope, group)
+                    finally:
+                        self._running[key] -= 1
+                        self._want(key)
+                await self._leave(left)
+            finally:
+                await self._let_go([document for document, _ in group])
+
+    async def _let_go(self, documents: list[Document]) -> None:
+        """End the claims of a group, unless its documents are yet to be processed: then they end with the lease."""
+        try:
+            if documents and not self._closing:
+                await self._claims.release([one.id for one in documents])
+        finally:
+            for one in documents:
+                self._held.pop(job_of(one), None)
 
     async def _leave(self, documents: list[Document]) -> None:
         """Give documents jobs of their own."""
@@ -139,10 +179,16 @@ class Groups:
     async def _process(self, scope: Scope, group: list[tuple[Document, str]]) -> list[Document]:
         """Process a group; return the documents that need a job of their own: all of them if the group failed."""
         documents = [document for document, _ in group]
+        left: list[Document] = []
         links = tuple(link for _, origin in group if origin and (link := remote_context(origin)) is not None)
         with span("process documents", {names.TENANT_ID: scope.tenant_id}, links=links):
             try:
-                left = await self._processor.process(scope, documents)
+                mine = await self._claims.kept([one.id for one in documents])
+                if others := len(documents) - len(mine):
+                    _log.warning("documents_left_to_others", documents=others)
+                    documents = [one for one in documents if one.id in mine]
+                if documents:
+                    left = await self._processor.process(scope, documents)
                 _log.info("group_processed", documents=len(documents), left=len(left))
                 return left
             except NotOffered:

@@ -21,6 +21,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
 
 from footnote_edge.conversations.ports import Forgotten
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases
@@ -63,9 +64,11 @@ class Jobs:
         work: Work,
         records: LedgerRetention,
         leases: Leases,
+        claims: Claims,
         groups: GroupProcessor | None = None,
     ) -> None:
-        self._groups = None if groups is None else Groups(groups, work.slots, self._process_alone)
+        self._claims = claims
+        self._groups = None if groups is None else Groups(groups, work.slots, self._process_alone, claims)
         self._work = work
         work.take_up = self.process_if_idle
         self._records = records
@@ -179,10 +182,15 @@ class Jobs:
 
     async def process(self, document: Document) -> None:
         """Enqueue a revision of a document; idempotent."""
-        if self.alone and self._groups is not None and self._groups.takes(document):
-            self._groups.add(document, current_traceparent())
-            return
-        await self._process_alone(document)
+        if not await self.group([document]):
+            await self._process_alone(document)
+
+    async def group(self, documents: Sequence[Document]) -> set[str]:
+        """Queue those of documents that may be processed in groups, in one transaction; return their ids."""
+        if self._groups is None or not (small := [one for one in documents if self._groups.takes(one)]):
+            return set()
+        await self._groups.add(small, current_traceparent())
+        return {one.id for one in small}
 
     async def _process_alone(self, document: Document) -> None:
         job = job_of(document)
@@ -201,6 +209,8 @@ class Jobs:
         """Enqueue a document without a live job, unless it is put off; return whether it was enqueued."""
         job = job_of(document)
         if self._work.putting_off.waits(job) or (self._groups is not None and self._groups.holds(job)):
+            return False
+        if await self._claims.elsewhere(document.id):
             return False
         known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)
         # The prefix for revision 1 also finds revision 12.
@@ -239,8 +249,8 @@ class Jobs:
         )
         moment = found[0].created_at if found else None
         recorded = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
-        grouped = None if self._groups is None else self._groups.oldest()
-        return min((one for one in (recorded, grouped) if one is not None), default=None)
+        here = None if self._groups is None else self._groups.oldest()
+        return min((one for one in (recorded, here, await self._claims.oldest()) if one is not None), default=None)
 
     def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         """Title a conversation and embed its new messages in the background, without delaying the answer.

@@ -3,6 +3,8 @@
 A replica is alive while its heartbeat changes, measured by the observer's monotonic clock: a clock that jumps, the
 database's or a replica's, neither ends nor prolongs a lease. A replica that could not renew its own lease, because the
 database was down, expires no other until all have had time to renew.
+
+Claims on documents in groups (`claims.py`) end with their replica's lease; the reconciler then finds their documents.
 """
 
 import asyncio
@@ -13,7 +15,7 @@ from dbos import DBOS
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 
-from footnote_edge.jobs.ports import ReplicaLeases
+from footnote_edge.jobs.ports import GroupClaims, ReplicaLeases
 
 BEAT_SECONDS = 4.0
 LEASE_SECONDS = 18.0
@@ -29,14 +31,18 @@ class Leases:
     def __init__(
         self,
         leases: ReplicaLeases,
+        claims: GroupClaims,
         name: str,
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[int], None] | None = None,
     ) -> None:
         self._leases = leases
+        self._claims = claims
         self._name = name
         self._clock = clock
         self._on_change = on_change
+        self.on_orphans: Callable[[], None] = lambda: None
+        """Called when documents have lost the replica that had them in its groups; set with the reconciler."""
         self.alive = 1
         """Live replicas at the last check, this one included."""
         self.others: frozenset[str] = frozenset()
@@ -47,7 +53,8 @@ class Leases:
         self._rounds = PeriodicTasks("leases", self.renew, BEAT_SECONDS, service="edge", jitter=0.0)
 
     async def start(self) -> None:
-        """Start to renew the lease."""
+        """Start to renew the lease; claims under this name are of an earlier process, whose queue is gone."""
+        await self._claims.drop(self._name)
         await self._rounds.start()
 
     async def close(self) -> None:
@@ -59,9 +66,10 @@ class Leases:
             _log.warning("lease_not_given_back", error=type(error).__name__)
 
     async def renew(self) -> int:
-        """Renew the lease, and requeue the jobs of replicas with expired leases; return how many replicas."""
+        """Renew the lease, and requeue the jobs and documents of expired ones; return of how many replicas."""
         owners = await self._owners()
-        beats = await self._leases.beat(self._name, owners)
+        holders = await self._claims.holders() - {self._name}
+        beats = await self._leases.beat(self._name, owners | holders)
         if self._clock() - self._last > LEASE_SECONDS / 2:
             self._since = self._clock()
         self._last = self._clock()
@@ -75,9 +83,14 @@ class Leases:
         for name in dead & owners:
             await asyncio.to_thread(DBOS._recover_pending_workflows, [name])
             _log.warning("jobs_taken_over", replica=name)
-        if idle := dead - owners:
+        for name in dead & holders:
+            orphans = await self._claims.drop(name)
+            _log.warning("claims_ended", replica=name, documents=orphans)
+        if dead & holders:
+            self.on_orphans()
+        if idle := dead - owners - holders:
             await self._leases.remove({name: beats[name] for name in idle})
-        return len(dead & owners)
+        return len(dead & (owners | holders))
 
     def _overdue(self, beats: dict[str, int]) -> set[str]:
         """Return the replicas whose heartbeat is too old, or that have ended their lease."""

@@ -190,6 +190,31 @@ class ReplicaLeases(Protocol):
         """Delete leases whose heartbeat is still this."""
 
 
+class GroupClaims(Protocol):
+    """Replicas' claims on documents in their groups; see `adapters.group_claims.GroupClaimTable`."""
+
+    async def take(self, replica: str, document_ids: Collection[str]) -> set[str]:
+        """Claim documents that nobody has, in one transaction; return those that the replica has now."""
+
+    async def kept(self, replica: str, document_ids: Collection[str]) -> set[str]:
+        """Return those of documents that the replica still has."""
+
+    async def release(self, replica: str, document_ids: Collection[str]) -> None:
+        """Delete a replica's claims on documents."""
+
+    async def holder(self, document_id: str) -> str | None:
+        """Return the replica that has a document."""
+
+    async def holders(self) -> set[str]:
+        """Return all replicas with claims."""
+
+    async def oldest(self) -> datetime | None:
+        """Return when the oldest claim was made."""
+
+    async def drop(self, replica: str) -> int:
+        """Delete all claims of a replica that is gone; return how many there were."""
+
+
 class JobLedger(Protocol):
     """The database of dbos's ledger; see `adapters.job_ledger.JobLedger`."""
 
