@@ -11,7 +11,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import TraceQuestionRow
+from footnote_edge.adapters.replica_tables import TraceQuestionRow
 from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.system import trace_questions
 from footnote_edge.system.trace_questions import TraceQuestions

@@ -12,12 +12,13 @@ from footnote_database.traits import Pool, Traits, Writers
 from sqlalchemy import make_url
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
 
-from footnote_edge.adapters import audit_table, evaluation_table
+from footnote_edge.adapters import audit_table, evaluation_table, replica_tables
 from footnote_edge.adapters.tables import Base
 
 _METADATA = Base.metadata
 assert audit_table.AuditEventRow.__tablename__ in _METADATA.tables
 assert evaluation_table.EvaluationRow.__tablename__ in _METADATA.tables
+assert replica_tables.ReplicaRow.__tablename__ in _METADATA.tables
 MIGRATIONS = Migrations(versions=Path(__file__).parent / "migrations", metadata=_METADATA, lock=7100)
 TRAITS = Traits(
     name="edge",

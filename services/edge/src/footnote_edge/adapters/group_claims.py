@@ -9,7 +9,7 @@ from footnote_database.times import utc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import GroupClaimRow as Row
+from footnote_edge.adapters.replica_tables import GroupClaimRow as Row
 
 
 class GroupClaimTable:

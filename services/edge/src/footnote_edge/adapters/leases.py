@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import sqlalchemy as sa
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import ReplicaRow
+from footnote_edge.adapters.replica_tables import ReplicaRow
 
 _CLOCK = {
     "postgresql": sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),

@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import TraceQuestionRow as Row
+from footnote_edge.adapters.replica_tables import TraceQuestionRow as Row
 
 
 class TraceQuestionTable:
