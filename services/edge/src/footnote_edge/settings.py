@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     queue_polling_seconds: float = Field(
         default=0.05,
         gt=0,
-        description="How often the job queues are polled while there is work; on SQLite less often without work.",
+        description="How often the job queues are polled while there is work; less often without work.",
     )
     reconcile_seconds: float = Field(
         default=30.0, gt=0, description="Seconds between searches for documents that wait without a job."

@@ -79,7 +79,7 @@ class Database:
 def test_dbos_asks_when_a_poll_is_due_and_for_nothing_that_never_changes() -> None:
     database, queue = Database(), Queue()
     given: Any = {"documents": "ours"}
-    spare(database, given, {"documents": queue.pace})  # type: ignore[arg-type]
+    spare(database, given, {"documents": queue.pace}, Queue().pace)  # type: ignore[arg-type]
     assert database.get_queue("documents") == "ours"
     assert database.dequeue_scopes("documents") == [None]
     assert database.dequeue_scopes("documents") == []
@@ -89,3 +89,4 @@ def test_dbos_asks_when_a_poll_is_due_and_for_nothing_that_never_changes() -> No
     database.transition_delayed_workflows()
     assert database.asked == []
     assert (database.get_queue("another"), database.get_queue("gone")) == ("stored another", None)
+    assert [database.dequeue_scopes("dbos' own") for _ in range(2)] == [[None], []]

@@ -105,8 +105,7 @@ class Jobs:
             failed += 1
             _log.warning("database_waited_for", database="jobs", seconds=round(ends - time.monotonic()))
             await asyncio.sleep(_PAUSES.pause(failed))
-        if self.alone:  # otherwise each replica knows only its own work
-            self._pace(queues)
+        self._pace(queues)
         await self._records.start()
         if not self.alone:  # a file ledger has one replica, which resumes its own jobs at start
             await self._leases.start()
@@ -156,9 +155,14 @@ class Jobs:
 
     def _pace(self, queues: tuple[Queue, Queue, Queue]) -> None:
         work, rarely = self._work, max(0.25, self._settings.queue_polling_seconds)
+
+        def is_working() -> bool:
+            return not self.alone or bool(work.tasks)  # another replica may enqueue at any time
+
         for queue, seconds in zip(queues, (rarely, 4 * rarely, 2 * rarely), strict=True):
-            work.paces[queue.name] = QueuePolling(seconds, lambda: bool(work.tasks))
-        spare(queues[0]._sys_db(), {queue.name: queue for queue in queues}, work.paces)
+            work.paces[queue.name] = QueuePolling(seconds, is_working)
+        own = QueuePolling(4 * rarely, is_working)
+        spare(queues[0]._sys_db(), {queue.name: queue for queue in queues}, work.paces, own)
 
     async def close(self) -> None:
         """Stop working; unfinished jobs continue at the next launch."""

@@ -1,7 +1,7 @@
-"""Which polls of the job queues ask the database, where one process alone enqueues and runs all jobs.
+"""Which polls of the job queues ask the database.
 
 A poll costs a few statements. In an idle deployment those of four queues took half of the processor time of edge's
-process, which knows what it has enqueued, started and ended.
+process, which knows what it has enqueued, started and ended itself; only other replicas' jobs have to be looked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ IDLE_SECONDS = 5.0
 
 
 class QueuePolling:
-    """The pace of one queue: seconds between two questions while jobs run, of which none began or ended just now."""
+    """The pace of one queue: seconds between two questions while jobs run, of which none began or ended just now.
+
+    `is_working` says whether there may be jobs that nobody told of.
+    """
 
     def __init__(
         self, seconds: float, is_working: Callable[[], bool], *, clock: Callable[[], float] = time.monotonic
@@ -48,14 +51,15 @@ class QueuePolling:
         return True
 
 
-def spare(database: SystemDatabase, queues: Mapping[str, Queue], paces: Mapping[str, QueuePolling]) -> None:
+def spare(
+    database: SystemDatabase, queues: Mapping[str, Queue], paces: Mapping[str, QueuePolling], own: QueuePolling
+) -> None:
     """Let dbos ask for jobs only when a poll of their queue is due, and for nothing that we never change.
 
     Each poll read the queue's settings anew, and each second two writes looked for jobs with a delay or a time limit;
-    none of ours has one.
+    none of ours has one. `own` is the pace of dbos' own queue, to which it recovers jobs that began without a queue.
     """
     read, scopes = database.get_queue, database.dequeue_scopes
-    own = QueuePolling(IDLE_SECONDS, lambda: False)  # of dbos' own queue, in which we put nothing
 
     def get_queue(name: str, *, client_system_database: SystemDatabase | None = None) -> Queue | None:
         return queues.get(name) or read(name, client_system_database=client_system_database)
