@@ -22,10 +22,10 @@ lock: setup
 demo: setup
 	$(BIN)/python deploy/demo.py
 
-# Two workers more than there are cores, since tests wait for two fifths of their time. Files go to workers whole, in
-# the order given, so that the slow ones begin first. Bytecode is kept whatever the environment says: without it each
-# worker and each service that a test starts compiles every file again.
-WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
+# One worker more than there are cores, since some tests wait; with two more, calls and starts under load outlast what
+# tests allow them. Files go to workers whole, in the order given, so that the slow ones begin first. Bytecode is kept
+# whatever the environment says: without it each worker and each service that a test starts compiles every file again.
+WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 ALL = tests/faults tests/e2e tests/integration tests/conformance tests/contract tests/unit
 SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q
