@@ -56,9 +56,7 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-async def edge(
-    world: World, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[EdgeStub]:
+async def edge(world: World, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeStub]:
     """A stub of edge, whose queues rest from the start and as long as nothing wakes them."""
     monkeypatch.setattr(queue_polling, "START_SECONDS", 0.0)
     monkeypatch.setattr(queue_polling, "IDLE_SECONDS", 600.0)
