@@ -16,6 +16,7 @@ from footnote.edge.v1.documents_pb2 import (
     ReplaceDocumentRequest,
     ReplaceMetadata,
     UploadDocumentRequest,
+    UploadDocumentsRequest,
     UploadMetadata,
     WatchDocumentRequest,
     WatchDocumentResponse,
@@ -26,6 +27,7 @@ from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
+from footnote_edge.jobs.jobs import Jobs
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import (
     FailedPrecondition,
@@ -35,6 +37,8 @@ from footnote_kit.errors import (
     ResourceExhausted,
     Unavailable,
 )
+from footnote_kit.origins import KEY
+from footnote_kit.status import from_proto
 from footnote_kit.testing import serve_app
 from support.doubles.stages import World, serve_doubles
 from support.operations import ended
@@ -71,6 +75,23 @@ async def settle(edge: EdgeStub, document_id: str) -> stored_document_pb2.Docume
         last = event
     assert last is not None
     return last.document
+
+
+async def test_a_queue_that_is_away_fails_the_stored_files_of_a_call_alone(
+    edge: EdgeStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: Any) -> set[str]:
+        raise Unavailable("The database does not answer", reason="DATABASE_UNAVAILABLE")
+
+    monkeypatch.setattr(Jobs, "group", away)
+    heads = [UploadMetadata(collection="default", filename=name) for name in ("a.txt", "refused.txt")]
+    heads[1].metadata[KEY] = "mine"
+    parts = [
+        part for head in heads for part in (UploadDocumentsRequest(metadata=head), UploadDocumentsRequest(data=b"line"))
+    ]
+    answer = await edge.UploadDocuments(iter(parts), timeout=20)
+    errors = [from_proto(one.error) for one in answer.files]
+    assert [one.reason for one in errors] == ["DATABASE_UNAVAILABLE", "INVALID_FIELD"]
 
 
 async def test_an_upload_ends_indexed_and_makes_the_default_collection(edge: EdgeStub, world: World) -> None:

@@ -101,7 +101,11 @@ class ManyUploads:
         if sent:
             outcomes |= zip(sent, await self._store(scope, list(sent.values())), strict=True)
         stored = [one for one in outcomes.values() if not isinstance(one, FootnoteError)]
-        grouped = await self._documents.grouped(stored)
+        try:
+            grouped = await self._documents.grouped(stored)
+        except FootnoteError as error:  # of the stored files alone: what was refused stays refused for its own reason
+            given = (outcomes[index] for index in range(len(files)))
+            return [one if isinstance(one, FootnoteError) else error for one in given]
         return [await self._taken(scope, one, outcomes[index], grouped) for index, one in enumerate(files)]
 
     async def _taken(self, scope: Scope, file: WholeFile, outcome: Outcome, grouped: Collection[str]) -> Outcome:
