@@ -155,6 +155,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
         catalog=library.catalog,
         evaluations=library.evaluations,
         documents=library.documents,
+        uploads=library.uploads,
         many=library.many,
         views=DocumentViews(base.names),
         chunks=chunks,

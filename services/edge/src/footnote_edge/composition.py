@@ -54,6 +54,7 @@ from footnote_edge.documents.deletion import DocumentDeletion
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
+from footnote_edge.documents.upload_batches import UploadBatches
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.keys import ApiKeys
@@ -247,6 +248,7 @@ class Library:
     catalog: Catalog
     evaluations: Evaluations
     documents: Documents
+    uploads: UploadBatches
     many: ManyUploads
     document_deletion: DocumentDeletion
     operations: Operations
@@ -263,13 +265,14 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
     catalog = Catalog(stages, base.permissions, quotas.allowances, known, request_ids, base.collection_epochs, call)
     documents = Documents(stages, catalog, base.permissions, jobs, quotas, bus, settings)
     many = ManyUploads(stages, documents, catalog, quotas, settings)
+    uploads = UploadBatches(documents, many)
     document_deletion = DocumentDeletion(stages, documents, jobs, history.forgetting, bus, call)
     operations = Operations(
         base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, quotas, bus, settings
     )
-    sources = _sources(base, work, catalog, documents, many, document_deletion, operations, request_ids)
+    sources = _sources(base, work, catalog, documents, uploads, document_deletion, operations, request_ids)
     evaluations = Evaluations(EvaluationTable(database), catalog, base.permissions, settings.evaluation_days)
-    return Library(catalog, evaluations, documents, many, document_deletion, operations, *sources)
+    return Library(catalog, evaluations, documents, uploads, many, document_deletion, operations, *sources)
 
 
 def _sources(
@@ -277,7 +280,7 @@ def _sources(
     work: Working,
     catalog: Catalog,
     documents: Documents,
-    many: ManyUploads,
+    uploads: UploadBatches,
     document_deletion: DocumentDeletion,
     operations: Operations,
     request_ids: RequestIds,
@@ -296,7 +299,7 @@ def _sources(
     )  # fmt: skip
     table = SourceTable(base.database, bus)
     items = ItemTable(base.database, table)
-    store = DocumentStore(base.stages, documents, many, document_deletion, catalog, jobs, bus, call)
+    store = DocumentStore(base.stages, documents, uploads, document_deletion, catalog, jobs, bus, call)
     following = DocumentFollower(base.stages, items, call, ceiling, poll)
     openings = Openings(kinds, vault, policy, base.folder / "sources")
     workflows.activate(Engine(table, items, operation_store, store, following, openings, ceiling))

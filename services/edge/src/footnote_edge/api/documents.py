@@ -23,7 +23,7 @@ class DocumentsApi:
         """Accept a file; it ends INDEXED or ERROR even after crashes in between."""
         metadata = await first_of(request_iterator)
         scope = caller()
-        done = await self.services.documents.upload(scope, metadata, bytes_of(request_iterator))
+        done = await self.services.uploads.receive(scope, metadata, bytes_of(request_iterator))
         document = await self.services.views.document(scope, done.document)
         return pb.UploadDocumentResponse(document=document, duplicate=done.duplicate, merged=done.merged)
 

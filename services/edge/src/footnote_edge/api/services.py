@@ -20,6 +20,7 @@ from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.starters import Starters
+from footnote_edge.documents.upload_batches import UploadBatches
 from footnote_edge.documents.views import DocumentViews
 from footnote_edge.documents.watch import DocumentWatches
 from footnote_edge.gateway.principals import Operators
@@ -47,6 +48,7 @@ class Services:
     starters: Starters
     evaluations: Evaluations
     documents: Documents
+    uploads: UploadBatches
     many: ManyUploads
     views: DocumentViews
     chunks: Chunks

@@ -67,16 +67,12 @@ class Documents:
         parts: AsyncIterator[bytes],
         origin: Mapping[str, str] | None = None,
     ) -> ingestion.UploadDocumentResponse:
-        """Store a file and enqueue its job, or find the document with the same bytes; raises InvalidArgument.
-
-        `origin` is the source item that it came from; callers cannot set it.
-        """
-        check_metadata(metadata)
+        """Stream a file, `received` from its caller, to ingestion, and enqueue its job; see `UploadBatches.receive`."""
         await self._quotas.admit(scope.tenant_id)
         collection = await self._catalog.for_upload(scope, metadata.collection)
         head = upload_head(metadata, collection, await self._quotas.of(scope.tenant_id), origin)
 
-        response = await self.store(scope, head, self._received(scope, parts))
+        response = await self.store(scope, head, parts)
         await self.taken(scope, metadata, response)
         return response
 
@@ -133,7 +129,7 @@ class Documents:
 
         async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
             yield ingestion.ReplaceDocumentRequest(scope=scope, metadata=head)
-            async for part in self._received(scope, parts):
+            async for part in self.received(scope, parts):
                 yield ingestion.ReplaceDocumentRequest(data=part)
 
         response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
@@ -208,7 +204,7 @@ class Documents:
         finally:
             call.cancel()
 
-    async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Pass a file on and charge its bytes."""
         async for part in parts:
             self._quotas.rates.receive(scope.tenant_id, len(part))

@@ -70,6 +70,7 @@ class ManyUploads:
             elif not heads:
                 raise InvalidArgument.field("metadata", "must come in the first message")
             contents[-1] += request.data
+            self._quotas.rates.receive(scope.tenant_id, len(request.data))
         if not heads:
             raise InvalidArgument.field("metadata", "must come in the first message")
         return [WholeFile(head, bytes(content)) for head, content in zip(heads, contents, strict=True)]
@@ -79,7 +80,6 @@ class ManyUploads:
 
         Raises InvalidArgument for another collection or a repeated request id, and what fails the whole call.
         """
-        self._quotas.rates.receive(scope.tenant_id, sum(len(one.data) for one in files))
         name = files[0].metadata.collection
         if any(one.metadata.collection not in ("", name) for one in files):
             raise InvalidArgument.field("metadata.collection", "must be the same for all files of a call")

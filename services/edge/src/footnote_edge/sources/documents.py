@@ -21,8 +21,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.documents.deletion import DocumentDeletion
 from footnote_edge.documents.documents import PART_BYTES, Documents
-from footnote_edge.documents.many_uploads import ManyUploads, WholeFile
-from footnote_edge.documents.upload_batches import SMALL_BYTES, UploadBatches
+from footnote_edge.documents.upload_batches import UploadBatches
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
@@ -82,14 +81,14 @@ class DocumentStore:
     """Puts, labels and deletes the documents of a source."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, many: ManyUploads, document_deletion: DocumentDeletion,
+        self, stages: Stages, documents: Documents, uploads: UploadBatches, document_deletion: DocumentDeletion,
         catalog: Catalog, jobs: Jobs, bus: ProgressBus, timeout: float,
     ) -> None:  # fmt: skip
-        self._batches = UploadBatches(many)
         self._stages = stages
         self._feed = Feed(stages, timeout)
         self._jobs = jobs
         self._documents = documents
+        self._uploads = uploads
         self._document_deletion = document_deletion
         self._catalog = catalog
         self._bus = bus
@@ -121,11 +120,7 @@ class DocumentStore:
                 # After a crash, a repeat finds the document that it created; other bytes make another upload.
                 request_id=f"{item.nonce}-{content.sha256[:31]}",
             )
-            if content.size <= SMALL_BYTES:
-                data = await asyncio.to_thread(content.path.read_bytes)
-                done = await self._batches.upload(scope, WholeFile(metadata, data, label))
-            else:
-                done = await self._documents.upload(scope, metadata, content.parts(), origin=label)
+            done = await self._uploads.receive(scope, metadata, content.parts(), label)
         except InvalidArgument as error:
             raise ItemFailed(_REASONS.get(error.reason, "INVALID"), error.message, permanent=True) from None
         except ResourceExhausted as error:
