@@ -80,8 +80,8 @@ class Caller:
             raise AssertionError(f"{name} did not become searchable: {settled.failure.message}")
         return str(settled.id)
 
-    async def take_in(self, files: Sequence[File]) -> TakenIn:
-        """Upload files in groups, as a folder is uploaded, until all are searchable."""
+    async def take_in(self, files: Sequence[File], look: float = 0.02) -> TakenIn:
+        """Upload files in groups, as a folder is uploaded, until all are searchable; `look` every so many seconds."""
         before = await self._searchable()
         line = asyncio.Semaphore(GROUPS)
 
@@ -94,7 +94,7 @@ class Caller:
         while await self._searchable() < before + len(files):
             if time.perf_counter() - began > LONGEST:
                 raise AssertionError(f"{len(files)} files did not become searchable in {LONGEST} s")
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(look)
         return TakenIn(tuple(ids), sum(len(content) for _, content in files), time.perf_counter() - began)
 
     async def _upload(self, group: Sequence[File]) -> list[str]:
