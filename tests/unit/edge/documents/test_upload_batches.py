@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 
 import pytest
 from footnote.edge.v1.documents_pb2 import UploadMetadata
@@ -11,10 +11,13 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_edge.documents.many_uploads import Outcome, WholeFile
 from footnote_edge.documents.upload_batches import SMALL_BYTES, UploadBatches
+from footnote_kit import telemetry
 from footnote_kit.context import bind_deadline, current_scope, time_remaining
 from footnote_kit.errors import InvalidArgument, Unavailable
 
 SCOPE, OTHER = Scope(tenant_id="acme", user_id="ann"), Scope(tenant_id="other", user_id="bob")
+
+OF_THE_CALLER: ContextVar[str] = ContextVar("of_the_caller", default="")
 
 
 class Many:
@@ -25,11 +28,17 @@ class Many:
         self.go_on = asyncio.Event()
         self.fails = False
         self.contexts: list[tuple[Scope | None, float | None]] = []
+        self.callers: list[str] = []
+        self.traces: list[str] = []
+        self.origins: list[Mapping[str, str] | None] = []
 
     async def upload(self, scope: Scope, files: Sequence[WholeFile]) -> list[Outcome]:
         names = [one.metadata.filename for one in files]
         self.calls.append((scope.tenant_id, names))
         self.contexts.append((current_scope(), time_remaining()))
+        self.callers.append(OF_THE_CALLER.get())
+        self.traces.append(telemetry.current_trace_id())
+        self.origins += [one.origin for one in files]
         await self.go_on.wait()
         if self.fails:
             raise Unavailable("away")
@@ -187,18 +196,55 @@ async def test_files_whose_callers_are_cancelled_before_their_call_are_not_uploa
     assert many.calls == [("acme", ["first"]), ("acme", ["second"]), ("acme", ["kept"])]
 
 
-async def test_a_shared_call_has_its_scope_and_no_deadline_of_a_caller() -> None:
-    """A call of its own has its caller's."""
+async def test_the_end_of_the_process_ends_those_that_wait() -> None:
+    many = Many()
+    batches = batching(many)
+    alone = await full(batches, many)
+    tasks = [asyncio.create_task(batches.upload(SCOPE, file(str(number)))) for number in range(70)]
+    await asyncio.sleep(0)
+    alone[0].cancel()
+    await begun(many, 3)
+    (shared,) = batches._tasks
+    shared.cancel()
+    ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
+    assert all(isinstance(one, asyncio.CancelledError) for one in ended)
+    many.go_on.set()
+    assert (await alone[1]).document.id == "second"
+
+
+async def test_a_shared_call_has_its_scope_and_nothing_of_its_callers_contexts() -> None:
+    """A call of its own has its caller's context."""
     many = Many()
     batches = batching(many)
     hurried = copy_context()
     hurried.run(bind_deadline, 0.0)
+    hurried.run(OF_THE_CALLER.set, "ann's call")
     tasks = [asyncio.create_task(batches.upload(SCOPE, file(name)), context=hurried) for name in "abc"]
     await begun(many, 2)
     many.go_on.set()
     await asyncio.gather(*tasks)
     assert [deadline is None for _, deadline in many.contexts] == [False, False, True]
     assert many.contexts[2][0] == SCOPE
+    assert many.callers == ["ann's call", "ann's call", ""]
+
+
+async def test_a_shared_call_links_to_its_callers_and_a_call_of_its_own_is_in_their_trace() -> None:
+    many = Many()
+    batches = batching(many)
+    traces = []
+
+    async def traced(name: str) -> None:
+        with telemetry.span("upload"):
+            traces.append(telemetry.current_trace_id())
+            await batches.upload(SCOPE, file(name))
+
+    tasks = [asyncio.create_task(traced(name)) for name in "abcd"]
+    await begun(many, 2)
+    many.go_on.set()
+    await asyncio.gather(*tasks)
+    assert many.traces[:2] == traces[:2]
+    (shared,) = telemetry.ring.spans(int(many.traces[2], 16), SCOPE.tenant_id)
+    assert [link.context.trace_id for link in shared.links] == [int(trace, 16) for trace in traces[2:]]
 
 
 @pytest.mark.parametrize("declared", [None, 5, SMALL_BYTES + 1])
@@ -219,7 +265,7 @@ async def test_a_small_file_is_sent_whole_and_a_large_one_streamed(
     if streams or (declared or 0) > SMALL_BYTES:
         assert (documents.streamed, many.calls) == ([("f", list(sizes), origin)], [])
     else:
-        assert (documents.streamed, many.calls) == ([], [("acme", ["f"])])
+        assert (documents.streamed, many.calls, many.origins) == ([], [("acme", ["f"])], [origin])
 
 
 async def test_a_file_without_a_name_is_refused_before_its_bytes() -> None:

@@ -74,7 +74,7 @@ class UploadBatches:
     async def upload(self, scope: Scope, file: WholeFile) -> ingestion.UploadDocumentResponse:
         """Store a whole file; raises what its own call would."""
         key = _Key(scope.SerializeToString(deterministic=True), file.metadata.collection)
-        if key in self._waiting or self._running[key] >= AT_ONCE:
+        if self._running[key] >= AT_ONCE:
             waiting = _Waiting(file, asyncio.get_running_loop().create_future(), current_traceparent())
             self._waiting.setdefault(key, deque()).append(waiting)
             return await waiting.response
@@ -103,6 +103,7 @@ class UploadBatches:
             del self._running[key]
 
     async def _share(self, key: _Key, scope: Scope, group: list[_Waiting]) -> None:
+        """Upload files by one call, which outlasts any of its callers."""
         links = tuple(link for one in group if (link := remote_context(one.traceparent)) is not None)
         outcomes: Sequence[ingestion.UploadDocumentResponse | Exception]
         try:
