@@ -16,6 +16,7 @@ import psutil
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote_ingestion.app import build
+from footnote_ingestion.worker import process
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
@@ -163,6 +164,18 @@ async def test_a_good_file_does_not_fail_because_others_use_the_processor(client
         for one in busy:
             one.kill()
             await one.wait()
+
+
+async def test_a_file_that_a_busy_machine_does_not_read_in_time_is_tried_again_later(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = (await client.upload(SLOW)).document
+    with monkeypatch.context() as patched:
+        patched.setattr(process, "_MOST_WALL", 1 / 60)  # a second by the clock, of a minute by the processor
+        with pytest.raises(Unavailable, match="too busy") as caught:
+            await client.parse(document.id)
+    assert caught.value.metadata["waiting"] == "PARSER_KILLED"
+    assert len((await client.parse(document.id))[0]) == PARAGRAPHS
 
 
 async def test_a_file_that_takes_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ _WATCH_SECONDS = 0.05
 _END_SECONDS = 2.0
 SLOW_SECONDS, SLOW_NICENESS = 1.0, 19
 """Processor seconds of one file after which its worker yields to others, and the niceness that it then gets."""
-# However busy the machine is, parsing a file ends.
+# However busy the machine is, an attempt to parse a file ends; that is not the file's fault, and it is tried again.
 _MOST_WALL = 20
 _PART = 64 * 1024
 # Processor seconds after the supervisor's limit at which the kernel ends the job.
@@ -244,8 +244,10 @@ class Worker:
             self._peak = max(self._peak, resident_bytes(self.pid))
             if self._peak > self._memory_bytes:
                 self._killed_for = OUT_OF_MEMORY
-            elif used - used_before + still >= seconds or now - start >= _MOST_WALL * seconds:
+            elif used - used_before + still >= seconds:
                 self._killed_for = TIMEOUT
+            elif now - start >= _MOST_WALL * seconds:
+                self._killed_for = PARSER_KILLED
             if self._killed_for:
                 self._signal(signal.SIGKILL)
                 return
@@ -288,6 +290,8 @@ class Worker:
         if self._killed_for == OUT_OF_MEMORY or (self._peak > 0.8 * self._memory_bytes and not outside):
             megabytes = self._memory_bytes // (1024 * 1024)
             return ParseError(OUT_OF_MEMORY, f"Reading the file needs more than the {megabytes} MiB of memory allowed.")
+        if self._killed_for == PARSER_KILLED:
+            return ParseError(PARSER_KILLED, "The machine was too busy to read this file to its end.")
         if outside:
             return ParseError(PARSER_KILLED, "The system killed the process that read this file.")
         return ParseError(PARSER_CRASHED, "The parser crashed on this file.")
