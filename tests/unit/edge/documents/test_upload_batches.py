@@ -268,6 +268,15 @@ async def test_a_small_file_is_sent_whole_and_a_large_one_streamed(
         assert (documents.streamed, many.calls, many.origins) == ([], [("acme", ["f"])], [origin])
 
 
+async def test_a_file_in_parts_of_a_byte_takes_time_in_proportion() -> None:
+    """Time that grows by the square would be ten minutes here, and the runner ends a test after five."""
+    many, documents = Many(), Documents()
+    many.go_on.set()
+    batches = UploadBatches(documents, many)  # type: ignore[arg-type]
+    await batches.receive(SCOPE, UploadMetadata(filename="f"), parts_of(*[1] * SMALL_BYTES))
+    assert documents.charged == SMALL_BYTES
+
+
 async def test_a_file_without_a_name_is_refused_before_its_bytes() -> None:
     many, documents = Many(), Documents()
     batches = UploadBatches(documents, many)  # type: ignore[arg-type]

@@ -63,12 +63,12 @@ class UploadBatches:
         check_metadata(metadata)
         received = self._documents.received(scope, parts)
         begun: list[bytes] = []
-        size = metadata.size_bytes
-        while size <= SMALL_BYTES:
+        size = 0
+        while max(size, metadata.size_bytes) <= SMALL_BYTES:
             if (part := await anext(received, None)) is None:
                 return await self.upload(scope, WholeFile(metadata, b"".join(begun), origin))
             begun.append(part)
-            size = max(size, sum(map(len, begun)))
+            size += len(part)
         return await self._documents.upload(scope, metadata, _chained(begun, received), origin)
 
     async def upload(self, scope: Scope, file: WholeFile) -> ingestion.UploadDocumentResponse:
