@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from support import base_environment, postgres, schemas
 
-pytest_plugins = ["support.run_report"]
+pytest_plugins = ["support.run_report", "support.time_limit"]
 
 # A slow machine is no failure, and a change fails by what it changed: the same examples each time.
 # `pytest --hypothesis-profile=default` looks for new ones.
@@ -43,8 +43,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
         if any(isinstance(one, str) and one in ("postgres", "postgresql") for one in given):  # arrays compare to arrays
             item.add_marker("full")
-    # A worker takes a file whole: these take minutes, and at the end one worker would be left with them alone.
-    items.sort(key=lambda item: "tests/unit/linear/" not in item.nodeid)
 
 
 def pytest_collection_finish() -> None:

@@ -189,6 +189,7 @@ def _become(message: Mapping[str, Any]) -> NoReturn:
 
 def main() -> None:
     """Load everything, and be forked."""
+    from alembic import command as _migrations  # noqa: F401  # a new folder is migrated by each of its processes
     from footnote_cli import forked
     from footnote_cli import main as command  # loaded here, or each fork would load it
     from footnote_kit.settings import STAGES

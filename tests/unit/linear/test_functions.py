@@ -9,7 +9,7 @@ from support.linear import functions, report
 from support.linear.nasties import NASTIES, Nasty
 from support.linear.timing import growth, once
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 SIZE = 8192
 PER_KILOBYTE = 60.0

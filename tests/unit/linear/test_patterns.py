@@ -20,7 +20,7 @@ from support.linear.nasties import ALPHABET, NASTIES, Nasty
 from support.linear.patterns import Found, evaluated, in_memory, in_source, modules
 from support.linear.timing import FLOOR, Growth, growth, once, rising
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 SIZE = 8192
 PER_KILOBYTE = 8.0

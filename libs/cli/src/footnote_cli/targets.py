@@ -7,9 +7,9 @@ another package.
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from typing import Any
 
+from footnote_kit.plugins import entry_points
 from footnote_kit.settings import AUTO, STAGES
 
 from footnote_cli.errors import CommandError
@@ -111,7 +111,7 @@ OFFLINE = "footnote.offline"
 
 def found(group: str, name: str) -> Any:
     """Return the entry point with a name. Raises CommandError if there is none."""
-    for point in entry_points(group=group, name=name):
+    for point in entry_points(group).select(name=name):
         return point.load()
     raise CommandError(
         f"No installed package provides {name!r} ({group}).", "Install all of footnote, or that package."

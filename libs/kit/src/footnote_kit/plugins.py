@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from importlib.metadata import entry_points
+from functools import cache
+from importlib import metadata
 from typing import TypeVar
 
 from footnote_kit.errors import FootnoteError
 
 T = TypeVar("T")
+
+
+def entry_points(group: str) -> metadata.EntryPoints:
+    """Return a group's entry points. Installed packages are read once: a launch does so for all its processes."""
+    return _all_entry_points().select(group=group)
+
+
+@cache
+def _all_entry_points() -> metadata.EntryPoints:
+    return metadata.entry_points()
 
 
 def installed(
@@ -25,7 +36,7 @@ def installed(
     never replaces an existing part.
     """
     found: dict[str, T] = {}
-    for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
+    for entry in sorted(entry_points(group), key=lambda entry: (entry.name, entry.value)):
         try:
             part = entry.load()
         except Exception as error:  # a foreign module can raise anything
