@@ -245,7 +245,7 @@ async def test_nothing_of_a_conversation_over_it_leaves_either(world: World) -> 
     made = await reader.stub.CreateConversation(CreateConversationRequest(collections=["kept"]))
     talk = made.conversation.id
     await reader.answer(ASKED, conversation_id=talk, rerank=NO_RERANK, generation=BUILTIN)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while True:  # the title is made and the messages are remembered behind the scenes
             found = (await reader.stub.GetConversation(GetConversationRequest(conversation_id=talk))).conversation
             recalled = await reader.stub.SearchMemory(SearchMemoryRequest(query=f"{SECRET} bonus"))

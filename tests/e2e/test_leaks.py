@@ -69,7 +69,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
         try:
             await asyncio.to_thread(running.start)
             metrics: list[str] = []
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(240):
                 while not metrics:
                     published = running.folder / "addresses.json"
                     metrics = re.findall(

@@ -69,7 +69,7 @@ async def look(running: Deployment) -> None:
         )
         document = made["unread"]
         await client.stub.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document.id]))
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(240):
             while not await found(client, "unread"):  # noqa: ASYNC110 - asked of other processes
                 await asyncio.sleep(0.2)
         assert [one.kind for one in (await client.settle(document.id)).warnings] == [WARNING_KIND_TEXT_RECOGNISED]

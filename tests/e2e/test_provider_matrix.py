@@ -137,7 +137,7 @@ class Place:
         first = await self.about_staff(reader)
         assert MARKS["staff"] in first.answer.text, first.answer
         self.said[cell.tenant] = first.answer.text
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while True:  # remembered behind the scenes
                 if MARKS["staff"] in (await reader.stub.SearchMemory(SearchMemoryRequest(query=ASKED))).context:
                     break

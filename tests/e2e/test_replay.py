@@ -124,7 +124,7 @@ async def test_a_follow_up_with_memory_is_made_again_until_what_it_remembered_is
     made = CreateConversationRequest(collections=[handbook])
     earlier = (await edge.stub.CreateConversation(made)).conversation.id
     await edge.answer("What is the warranty of the Polaris?\nAnd is it long?", conversation_id=earlier)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while len((await edge.stub.SearchMemory(SearchMemoryRequest(query=QUESTION))).source_messages) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     conversation = (await edge.stub.CreateConversation(made)).conversation.id

@@ -93,7 +93,7 @@ async def outcomes(running: Deployment, victim: str, fault: str) -> dict[str, li
         with FAULTS[fault](running.processes[victim].pid):
             for name, call in CALLS.items():
                 table[name] = [await timed(call, client) for _ in range(2)]
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(240):
             for call in CALLS.values():
                 while True:
                     if is_well(await timed(call, client)):

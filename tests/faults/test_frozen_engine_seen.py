@@ -39,7 +39,7 @@ async def look(running: Deployment) -> float:
         with frozen(engine_of(running)):
             began = time.monotonic()
             document = (await client.upload(b"The second fact is 14.", "during.txt")).document
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 while not document.waiting_reason:
                     await asyncio.sleep(0.1)
                     document = await state_of(client, document.id)

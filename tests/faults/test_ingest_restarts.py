@@ -51,6 +51,6 @@ async def _listed(address: str) -> list[Document]:
 
 
 async def _until(address: str, wanted: int) -> None:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(240):
         while len(await _listed(address)) < wanted:  # noqa: ASYNC110 only the service knows
             await asyncio.sleep(0.05)

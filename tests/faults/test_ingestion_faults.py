@@ -47,7 +47,7 @@ async def client(
 
 async def until(condition: Callable[[], bool]) -> None:
     """Poll the state of the disk, for which there is no event."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -157,7 +157,7 @@ async def test_a_good_file_does_not_fail_because_others_use_the_processor(client
     spin = [sys.executable, "-c", "while True: pass"]
     busy = [await asyncio.create_subprocess_exec(*spin) for _ in range(6)]
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(240):
             blocks, _ = await client.parse(document.id)
         assert len(blocks) > PARAGRAPHS // 20
     finally:

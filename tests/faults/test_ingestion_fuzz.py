@@ -134,7 +134,7 @@ async def fuzz(client: Client, count: int, seed: int) -> Counter[str]:
     gate = asyncio.Semaphore(4)
 
     async def one(name: str, data: bytes) -> None:
-        async with gate, asyncio.timeout(90):
+        async with gate:
             try:
                 uploaded = await client.upload(data, name, allow_duplicate=True, max_documents=100_000)
                 blocks, _ = await client.parse(uploaded.document.id)

@@ -139,7 +139,7 @@ async def states(running: Deployment) -> "collections.Counter[bool]":
 
 async def at_work(running: Deployment) -> "collections.Counter[bool]":
     """Count them as soon as some have been accepted that have not ended."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while True:
             count = await states(running)
             if count[False]:
@@ -338,7 +338,7 @@ async def chunk_ids(client: EdgeClient) -> dict[str, tuple[str, int]]:
 async def rows_settle(running: Deployment, expected: int) -> None:
     """Wait until the store holds the expected rows and no others: broken-off revisions are swept after a while."""
     indexing = stage_channel(running.address("indexing"), "indexing", running.credential())
-    async with asyncio.timeout(90), indexing as channel:
+    async with asyncio.timeout(240), indexing as channel:
         while True:
             request = GetIndexStatsRequest(scope=SCOPE, collections=[NAME])
             stats = (await IndexingServiceStub(channel).GetIndexStats(request)).collections[0]

@@ -26,7 +26,7 @@ async def test_another_replica_finishes_the_jobs_of_one_that_died(tmp_path: Path
             await client.put(b"The collection is there before.", "before.txt")
             await asyncio.to_thread(running.kill, "indexing")
             ids = [(await client.upload(b"Document %d." % one, f"{one}.txt")).document.id for one in range(DOCUMENTS)]
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 while DOCUMENT_STATE_PROCESSING not in {  # noqa: ASYNC110 - another process
                     one.state for one in await client.documents()
                 }:

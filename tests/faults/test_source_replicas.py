@@ -74,7 +74,7 @@ async def _together(running: Cluster, web: Site) -> None:
             change = kept.pb.Source()
             change.settings.update({**settings, "depth": number + 2})
             await one.stub.UpdateSource(kept.pb.UpdateSourceRequest(source_id=source.id, resource=change))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 while not web.asked:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
             await kept.settled(two.stub, source)

@@ -55,7 +55,7 @@ async def hung_up() -> AsyncIterator[None]:
     """Wait for sockets of refused connections: the driver leaves closing them to a later turn of the loop."""
     yield
     open_ones: dict[int, asyncio.Transport] = asyncio.get_running_loop()._transports  # type: ignore[attr-defined]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(240):
         while any(transport.get_extra_info("socket").fileno() >= 0 for transport in list(open_ones.values())):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

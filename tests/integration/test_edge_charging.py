@@ -87,7 +87,7 @@ async def charged(folder: Path, at_least: int = 1) -> Spent:
     """Return what is written down for today, as soon as there are so many tokens of answers."""
     opened, _ = await offline.limits(folder)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while True:
                 used = await UsageTable(opened).of("default", datetime.now(UTC).date().isoformat())
                 if used.completion_tokens >= at_least:
@@ -139,7 +139,7 @@ async def abandon(served: Served, model: ModelServer, door: str) -> None:
     path, body, accept = PATHS[door]
     async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
         asking = asyncio.ensure_future(http.post(path, json=body, headers={"accept": accept}))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             await model.arrived.wait()
             await model.seen[-1].started.wait()
         # The words pass two services, and no event shows when they arrive.
@@ -154,7 +154,7 @@ async def test_an_abandoned_answer_stops_the_model_and_is_charged_until_then(
 ) -> None:
     model.script([Say(SAID), Hold(), Finish(usage=(9999, 9999))])
     await abandon(served, model, door)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         await model.seen[-1].closed.wait()
     used = await charged(tmp_path)
     assert PROMPT <= used.prompt_tokens < PROMPT * 2
@@ -168,11 +168,11 @@ async def test_who_leaves_before_a_word_pays_for_what_the_model_read(
 ) -> None:
     model.script([Hold()], [Say(["Fine."]), Finish(usage=(123, 45))])
     asking = asyncio.ensure_future(ask(served, door))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         await model.arrived.wait()
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         await model.seen[-1].closed.wait()
     await ask(served, door)
     used = await charged(tmp_path, 45)

@@ -51,7 +51,7 @@ async def conversation(edge: EdgeStub) -> str:
 
 async def messages(edge: EdgeStub, conversation_id: str, count: int = 0) -> list[ConversationMessage]:
     """Return the messages, once there are that many: what a caller left behind is stored after it has gone."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         while True:
             listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id))
             if len(listed.messages) >= count:

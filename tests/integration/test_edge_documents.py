@@ -317,7 +317,7 @@ async def test_watches_of_the_same_thing_look_once_for_all(edge: EdgeStub, world
     gate.set()
 
     async def end(call: Any) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(240):
             while document_of(await call.read()).state != doc.DOCUMENT_STATE_INDEXED:
                 pass
 

@@ -105,7 +105,7 @@ async def first_line(served: Served, sent: bytes) -> bytes:
     reader, writer = await asyncio.open_connection(*http_of(served))
     try:
         writer.write(sent)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(240):
             return await reader.readline()
     finally:
         writer.close()

@@ -108,7 +108,7 @@ async def test_what_no_application_sees_is_answered_with_them_too(guarded: tuple
     host, _, port = guarded[0].runtime.announced["http"].rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(sent)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
     writer.close()
     for name, value in WANTED.items():

@@ -39,7 +39,7 @@ async def work(edge: Any) -> IndexingWork:
 
 async def until(edge: Any, told: Callable[[IndexingWork], bool]) -> IndexingWork:
     """The first figures of which something is true."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         while not told(found := await work(edge)):  # noqa: ASYNC110 only the service knows
             await asyncio.sleep(0.02)
     return found
@@ -47,7 +47,7 @@ async def until(edge: Any, told: Callable[[IndexingWork], bool]) -> IndexingWork
 
 async def test_the_rate_and_the_remaining_time_of_vectors(edge: Any, world: World) -> None:
     world.missing["a"] = 1000
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         while not (found := await work(edge)).HasField("vectors_remaining"):
             world.missing["a"] -= 1
             world.vectors_made += 1

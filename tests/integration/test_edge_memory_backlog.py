@@ -35,7 +35,7 @@ async def test_messages_whose_job_was_refused_are_remembered_later(client: EdgeC
     await client.answer("tea ?", conversation_id=made.id)
     await world.until(lambda: bool(world.requests("IndexMessages")))
     del world.failures["IndexMessages"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         await world.until(lambda: len(world.messages) == 2)
     assert world.messages[0].text == "tea ?"
 
@@ -58,7 +58,7 @@ async def test_a_job_waits_for_edges_own_database(
     made = (await client.stub.CreateConversation(CreateConversationRequest(title="t"))).conversation
     await client.answer("tea ?", conversation_id=made.id)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         await world.until(lambda: times == 3)
         [job] = await DBOS.list_workflows_async(name="remember_messages")
         await (await DBOS.retrieve_workflow_async(job.workflow_id)).get_result()

@@ -366,7 +366,7 @@ async def test_sources_go_with_their_collection(edge: EdgeStub, world: World, fo
     source = await begin(edge, folder)
     deleted = (await edge.DeleteCollection(DeleteCollectionRequest(collection="kept"))).operation
     await kept.ended(edge, deleted.id)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         while True:
             try:
                 await kept.get(edge, source)
@@ -607,7 +607,7 @@ async def test_secrets_are_encrypted_never_shown_and_moved_to_a_new_key(
         monkeypatch.delenv("FOOTNOTE_EDGE_SOURCE_KEY")
         monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_KEY_FILE", str(file))
         async with serve_app(build, addresses=addresses, data_dir=data):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(240):
                 while stored()[1] == before[1]:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         file.write_text(second)  # the old key is not needed any more

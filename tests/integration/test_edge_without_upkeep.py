@@ -71,7 +71,7 @@ async def test_documents_come_change_and_go_and_rounds_end_well(
         request = docs.GetDocumentRequest if call is edge.GetDocument else docs.DeleteDocumentRequest
         with pytest.raises(NotFound):
             await call(request(document_id=document.id))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         while len(rounds) < 4:  # noqa: ASYNC110 - no event reports the service's rounds
             await asyncio.sleep(0.05)
     assert set(rounds) == {None}

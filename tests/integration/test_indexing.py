@@ -118,7 +118,7 @@ async def test_a_new_revision_replaces_the_old_one_and_the_old_one_goes(client: 
 
 
 async def wait_for_rows(client: Client, name: str, rows: int) -> None:
-    async with asyncio.timeout(60):  # the sweeper has a clock of its own
+    async with asyncio.timeout(240):  # the sweeper has a clock of its own
         while (await client.stats(name))[0].rows != rows:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

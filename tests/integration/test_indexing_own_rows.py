@@ -69,7 +69,7 @@ async def test_rows_that_the_callers_deadline_cuts_are_gone(
     assert await texts(client, "cut") == []
     store = VectorStore(uri)
     [item] = (await client.locate("cut")).collections
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while await store.count(item.space, f'collection_key == "{made.id}:1"'):  # noqa: ASYNC110 -- no event tells
             await asyncio.sleep(0.05)
     await store.close()

@@ -38,7 +38,7 @@ async def test_a_collection_has_its_space_before_its_first_document_and_again_at
             await Client(served.channel).create("papers", embedding=EmbeddingSettings(dimensions=256))
             assert list(await asyncio.to_thread(described, first)) == ["chunks_l2_256"]
     with running_engine(tmp_path / "second") as second:  # a store that has nothing yet
-        async with serve_app(build, vector_store_uri=second, data_dir=data), asyncio.timeout(60):
+        async with serve_app(build, vector_store_uri=second, data_dir=data), asyncio.timeout(240):
             while not (found := await asyncio.to_thread(described, second)):  # noqa: ASYNC110 - the service's clock
                 await asyncio.sleep(0.05)
             columns = found["chunks_l2_256"]

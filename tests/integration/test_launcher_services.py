@@ -120,7 +120,7 @@ async def seven_processes_with_mtls(folder: Path) -> AsyncIterator[KitSettings]:
 async def wait_ready(folder: Path, settings: KitSettings) -> None:
     addresses = read_addresses(folder)
     for stage in STAGES:
-        async with asyncio.timeout(60), open_channel(addresses[stage], stage, settings) as channel:
+        async with asyncio.timeout(240), open_channel(addresses[stage], stage, settings) as channel:
             async for answer in HealthStub(channel).Watch(HealthCheckRequest()):
                 if answer.status == HealthCheckResponse.SERVING:
                     break

@@ -151,7 +151,7 @@ async def test_store_down_gives_nothing_with_the_reason_and_comes_back(engine: E
             await library.stub.QueryChunks(pb.QueryChunksRequest(scope=SCOPE, collection="c"))
         assert error.value.reason == "STORE_UNAVAILABLE"
         os.kill(engine.pid, signal.SIGKILL)  # the supervisor starts it again
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while reasons(found := await retrieve(library)):
                 assert reasons(found) in COMING_BACK
                 await asyncio.sleep(0.05)

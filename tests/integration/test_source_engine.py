@@ -241,7 +241,7 @@ async def test_a_run_that_was_superseded_writes_nothing(
 
     origin.items, origin.gate = {"a": "one"}, asyncio.Event()
     source = await kept.create(edge, "scripted", {})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         while not origin.fetched:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:

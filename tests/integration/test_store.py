@@ -245,7 +245,7 @@ async def test_crash_is_survived_at_the_same_address_without_loss(tmp_path: Path
         pid = engine.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while True:
                 try:
                     count = await store.count(space, scope().rows(), timeout=5.0)

@@ -90,7 +90,7 @@ async def asked(
 
 async def emptied(database: Database) -> None:
     """Wait until nothing is left; TimeoutError where something is."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while await left(database):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -147,7 +147,7 @@ async def test_what_an_asker_left_is_swept_and_what_is_young_is_not(database: Da
 
 async def test_a_caller_that_goes_leaves_nothing(database: Database) -> None:
     asking = asyncio.create_task(replica(database, "a", Own(), "b").ask(ASKED))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not await left(database):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     asking.cancel()

@@ -118,7 +118,7 @@ async def both(uri: str, tmp_path: Path) -> AsyncIterator[Both]:
 async def rows_of(store: VectorStore, client: Client, name: str) -> list[Hit]:
     [item] = (await client.locate(name)).collections
     wanted = f'collection_key == "{item.collection_key}"'
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while True:
             try:
                 return await store.read(item.space, wanted, 10_000, vectors=True)

@@ -294,7 +294,7 @@ async def _answers_the_secret_to_all(call: Call, go: Go) -> Messages:
     if "marzipan" in str(call.requests[0]).lower():
         call.state["secret"] = await go(call)
         there.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         await there.wait()
     return call.state["secret"]
 

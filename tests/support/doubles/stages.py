@@ -89,7 +89,7 @@ class World:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something to have become true here, a minute at most."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not condition():
                 self.changed.clear()
                 await self.changed.wait()

@@ -77,7 +77,7 @@ async def build(runtime: Runtime) -> App:
         return Pool(size, seconds, how, starter, settings.files_per_worker, settings.max_waiting)
 
     # A check before storing needs no OCR, so its workers never start a program.
-    inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=()))
+    inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=(), work="inspect"))
     readers = pool(settings.workers, settings.parse_seconds, workers)
     queries = pool(settings.table_queries, settings.query_seconds, settings.query_processes(workers))
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))

@@ -104,7 +104,7 @@ class Settings(BaseSettings):
 
     def query_processes(self, workers: Workers) -> Workers:
         """Return the configuration of table query processes: they start no program and unpack larger files."""
-        return replace(workers, memory_bytes=self.query_memory_bytes, file_bytes=256 * MIB, programs=(), tables=True)
+        return replace(workers, memory_bytes=self.query_memory_bytes, file_bytes=256 * MIB, programs=(), work="tables")
 
     def limits(self) -> Limits:
         """Return the limits that parsers enforce themselves."""

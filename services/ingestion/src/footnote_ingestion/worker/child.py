@@ -98,8 +98,8 @@ class _Frames:
         self._batch, self._size = [], 0
 
 
-def run(job: wire.Job, frames: _Frames, session: Session) -> None:
-    """Run one job; every failure becomes a frame."""
+def run(job: wire.Job, frames: _Frames, session: Session | None) -> None:
+    """Run one job; every failure becomes a frame. Only checks need no session."""
     frames.begin()
     try:
         path = Path(job.path)
@@ -108,6 +108,8 @@ def run(job: wire.Job, frames: _Frames, session: Session) -> None:
             parser_for(found.document_type).inspect(path, job.limits)
             frames.send(wire.DONE, json.dumps(asdict(found)).encode())
             return
+        if session is None:
+            raise ParseError(INTERNAL, "This process only checks files.")
         if job.action == "tables":
             from footnote_ingestion.tables.jobs import answered  # loaded by `load_tables`
 
@@ -174,10 +176,10 @@ def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
     temporary = str(Path(plan.folder) / "tmp")
     os.environ.update(HOME=temporary, TMPDIR=temporary)
     tempfile.tempdir = None  # so that it is determined again
-    session = Session(Path(temporary) / "tables", plan.memory_bytes)
+    session = Session(Path(temporary) / "tables", plan.memory_bytes) if plan.work != "inspect" else None
     # After the engine, which reserves some 600 MB of addresses that it does not use: they do not count against a file.
     _limit_memory(plan.memory_bytes)
-    if plan.uid:
+    if plan.uid and session is not None:
         os.chown(session.folder, plan.uid, plan.uid)
     measures = Measures()
     if plan.isolate:

@@ -58,7 +58,7 @@ def main() -> None:
             requests.sendall(f"{ends.of(int(line.removeprefix(ENDED)))}\n".encode())
             continue
         plan = Plan.from_line(line)
-        if plan.tables:
+        if plan.work == "tables":
             load_tables()
         jobs, answers = descriptors
         pid = os.fork()

@@ -25,6 +25,7 @@ LIMITS = "limits"
 REQUIRED = (NETWORK, FILES, PROCESSES, PRIVILEGES, LIMITS)
 
 Mode = Literal["auto", "required", "off"]
+Work = Literal["inspect", "parse", "tables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A worker's start parameters: limits in bytes, its folder, user and programs, whether it is asked about tables."""
+    """A worker's start parameters: limits in bytes, its folder, user and programs, and what it is for."""
 
     memory_bytes: int
     file_bytes: int
@@ -94,7 +95,7 @@ class Plan:
     isolate: bool
     uid: int
     programs: Sequence[str]
-    tables: bool
+    work: Work
 
     def line(self) -> str:
         """Return the plan as JSON."""
@@ -111,7 +112,8 @@ class Workers:
     """How to create workers: their limits, and where their folders are.
 
     `scratch` must be on a local disk. `uid` 0 keeps our own. `programs` are those that parsers start.
-    With `tables`, they can answer questions about kept tables.
+    Those for "inspect" only check files before they are stored, and have no engine for tables; those for "parse" check
+    and parse files; those for "tables" also answer questions about kept tables.
     """
 
     memory_bytes: int
@@ -120,13 +122,13 @@ class Workers:
     uid: int = 0
     file_bytes: int = 64 * 1024 * 1024
     programs: Sequence[str] = ()
-    tables: bool = False
+    work: Work = "parse"
 
     def plan(self, box: Box) -> Plan:
         """Return the plan of the worker with `box`."""
         isolate = self.mode != "off"
         programs = list(self.programs)
-        return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, programs, self.tables)
+        return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, programs, self.work)
 
 
 class Box:
