@@ -10,6 +10,7 @@ from footnote_text.lexical import fold, is_unspaced
 
 _FORMS = (
     "total", "average", "count", "highest", "lowest", "per", "above", "below", "at_least", "at_most", "comparison",
+    "distinct", "share",
 )  # fmt: skip
 _WORD = re.compile(r"[^\W_]+")
 _MOST = 5

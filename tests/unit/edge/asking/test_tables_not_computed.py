@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse
-from footnote.types.v1.table_pb2 import TableComputation
+from footnote.generation.v1.generation_service_pb2 import WriteTableQueryResponse
+from footnote.ingestion.v1.ingestion_service_pb2 import ComputeAnswerRequest, ComputeAnswerResponse
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.table_reading_pb2 import TableReading
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote.types.v1.table_pb2 import TableComputation, TableDescription
 from footnote_edge.asking import tables
 from footnote_edge.asking.tables import why_not
 from footnote_edge.asking.windows import Window
@@ -67,3 +73,49 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
         found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
     )  # fmt: skip
     assert (await tables._computed(question, draft))[0] == made
+
+
+@pytest.mark.parametrize(
+    ("window", "second", "given"),
+    [
+        (Window(), "", "by words"),
+        (Window(reads_tables=True), "by meaning", "by meaning"),
+        (Window(reads_tables=True), "", "by words"),
+        (Window(is_model=True), "by a model", "by a model"),
+        (Window(is_model=True), "", "by words"),
+    ],
+)
+async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_better(
+    window: Window, second: str, given: str
+) -> None:
+    doubtful = TableComputation(formula="by words", confirmed=True, doubts=["It leaves out: booked."])
+    better = TableComputation(formula=second, confirmed=True) if second else TableComputation()
+
+    class Ingestion:
+        async def ComputeAnswer(self, request: ComputeAnswerRequest, timeout: float) -> ComputeAnswerResponse:
+            first = not request.query and not request.HasField("reading")
+            tables = [TableDescription(view="t1")]
+            return ComputeAnswerResponse(computation=doubtful if first else better, tables=tables)
+
+    class Generation:
+        async def WriteTableQuery(self, request: Any, timeout: float) -> WriteTableQueryResponse:
+            if window.is_model:
+                return WriteTableQueryResponse(query="SELECT 1", model="m")
+            return WriteTableQueryResponse(reading=TableReading())
+
+    async def value(one: Any) -> Any:
+        return one
+
+    question: Any = SimpleNamespace(
+        scope=Scope(), deadline=SimpleNamespace(share=lambda stage: 3.0),
+        timings=SimpleNamespace(timed=lambda *stage: nullcontext()),
+        tools=SimpleNamespace(stages=SimpleNamespace(ingestion=Ingestion(), generation=Generation())),
+    )  # fmt: skip
+    draft: Any = SimpleNamespace(
+        text="What is the average amount booked?", settings=value(SimpleNamespace(model=GenerationSettings())),
+        window=value(window), built=BuildPromptResponse(), remembered=SimpleNamespace(bounds=TextBounds()),
+        found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
+    )  # fmt: skip
+    made, _ = await tables._computed(question, draft)
+    assert made is not None
+    assert made.formula == given

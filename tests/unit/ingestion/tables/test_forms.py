@@ -149,12 +149,12 @@ def test_a_limit_without_its_number_is_not_passed_over(question: str) -> None:
 
 
 def test_the_first_so_many_by_a_number_are_of_the_column_that_is_named() -> None:
-    """Rows and towns may be ordered otherwise, so that towns are no rows of items."""
+    """The first two towns, which come in several rows, are those with the greatest totals."""
     stock = replace(STOCK, rows=4, values={1: ["A-1", "A-2", "A-3", "A-4"], 2: ["Lyon", "Nice"]})
     for question in ("top 2 towns by units in January", "the two towns with the highest units in January"):
         found = form(question, subject=stock)
         assert found is not None
-        assert (found.key, found.grouped, found.inner, found.most) == (2, True, forms.ROWS, 2)
+        assert (found.key, found.grouped, found.inner, found.most) == (2, True, forms.TOTAL, 2)
     found = form("top 2 items by units in January", subject=stock)
     assert found is not None
     assert (found.key, found.grouped, found.most) == (1, False, 2)

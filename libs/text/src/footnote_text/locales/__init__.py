@@ -158,6 +158,8 @@ class TableWords(_Table):
     highest: Phrases
     lowest: Phrases
     per: Phrases
+    distinct: Phrases
+    share: Phrases
     above: Phrases
     below: Phrases
     at_least: tuple[Words, ...] = Field(min_length=1)
@@ -175,6 +177,8 @@ class TableWords(_Table):
     total_of: Annotated[Words, _filled("column")]
     average_of: Annotated[Words, _filled("column")]
     count_of: Words
+    distinct_of: Annotated[Words, _filled("column")]
+    share_of: Annotated[Words, _filled("part", "formula")]
     highest_of: Annotated[Words, _filled("column")]
     lowest_of: Annotated[Words, _filled("column")]
     rows_of: Words

@@ -81,8 +81,9 @@ def why_not(computation: TableComputation | None, *, expected: bool) -> list[str
 async def _computed(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:
     """Return what the found documents' tables give, and the usage of the model calls for it.
 
-    First ingestion derives a query from the question's words. If it finds none, it derives one from what generation's
-    embedding model says of the question; or the answering model, if there is one, writes a query and repairs it once.
+    First ingestion derives a query from the question's words. If it finds none, or one that leaves words out, it
+    derives one from what generation's embedding model says of the question; or the answering model, if there is one,
+    writes a query and repairs it once.
     The computation is empty if none is found, None if a stage failed. A third-party stage may have no tables, or write
     no queries; that is no degradation.
     """
@@ -98,6 +99,10 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation 
     try:
         answer = await _ask_tables(question, request)
         tables = answer.tables
+        by_words = TableComputation()
+        if answer.computation.doubts:  # what reads the question better is asked first
+            by_words.CopyFrom(answer.computation)
+            answer.ClearField("computation")
         if tables and window.reads_tables:
             asked = WriteTableQueryRequest(
                 scope=question.scope, question=draft.text, tables=tables, settings=settings.model,
@@ -129,7 +134,7 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation 
     except FootnoteError as error:
         _log.warning("tables_not_asked", reason=error.reason)
         return None, usage
-    return answer.computation, usage
+    return by_words if by_words.confirmed and not answer.computation.confirmed else answer.computation, usage
 
 
 async def _ask_tables(question: Question, request: ComputeAnswerRequest) -> ComputeAnswerResponse:

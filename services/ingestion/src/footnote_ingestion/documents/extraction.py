@@ -242,7 +242,7 @@ class Extraction:
         _log.warning("parser_killed", document_id=stored.document.id, retry_seconds=pause)
         if pause is not None:
             return transient_errors.unavailable(error.message, transient_errors.PARSER_KILLED, pause)
-        message = f"The system killed the process that read this file, and again at each of {MOST_RETRIES} retries."
+        message = f"{error.message} Each of {MOST_RETRIES} retries ended so, too."
         return FailedPrecondition(message, metadata={"failure_reason": error.reason, "hint": error.hint})
 
     async def _frames(self, stored: Stored, ocr_pictures: bool) -> AsyncGenerator[tuple[bytes, bytes], None]:

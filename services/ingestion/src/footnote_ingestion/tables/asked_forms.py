@@ -1,50 +1,41 @@
-"""Matches a question to a form over tables; a question with an unexplained word matches none.
+"""Matches a question to a form over tables; strictly, a question with an unexplained word matches none.
 
 A word is explained if it is one of the locale's words for forms, is part of a column's headers, of a value in a column,
 or of the name of the table or its file, is a number or a period that counts, or adds nothing to the meaning. Each word
-of a form must be used by the form: what is asked beside it would be left out otherwise.
+of a form must be used by the form: what is asked beside it would be left out otherwise. Read less strictly, two words
+that name nothing and turn nothing may be left out, which the answer then says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
-from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locales import TableWords
-from footnote_text.stopwords import STOP_WORDS
 
-from footnote_ingestion.tables import literals
 from footnote_ingestion.tables.asked_periods import AskedPeriods
-from footnote_ingestion.tables.currencies import Money, sets_apart_by_space
+from footnote_ingestion.tables.asked_words import AskedWords
+from footnote_ingestion.tables.currencies import Money
 from footnote_ingestion.tables.forms import (
     AVERAGE,
-    BRACKETS,
     COUNT,
     DIFFERENCE,
-    FORMS,
+    DISTINCT,
     HIGHEST,
     LIMITS,
     LOWEST,
     ROWS,
     SEVERAL,
+    SHARE,
     TOTAL,
     Filter,
     Form,
     Subject,
     alike,
-    number_of,
-    place_of,
-    runs,
-    same_word,
     tokens,
     units,
 )
-from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_run
 
-_LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
-"""Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
 _MOST_NAMED = 5
-_THOUSANDS = 3
 
 
 def read(question: str, subject: Subject, words: TableWords, language: str) -> Form | None:
@@ -52,16 +43,14 @@ def read(question: str, subject: Subject, words: TableWords, language: str) -> F
     return AskedForm(question, subject, words, language).form()
 
 
-class AskedForm:
-    """One question over one table. `unknown` are the words that nothing explains, `several` what may be meant."""
+class AskedForm(AskedWords):
+    """One question over one table. `several` are the columns that may be meant, `known` counts words of the table."""
 
-    def __init__(self, question: str, subject: Subject, words: TableWords, language: str) -> None:
-        self._asked, self._subject, self._words, self._language = tokens(question), subject, words, language
-        self._text = question
-        self._taken: dict[int, str] = {}
-        self._stop = {fold(word) for word in STOP_WORDS.get(language, ())}
+    def __init__(
+        self, question: str, subject: Subject, words: TableWords, language: str, *, leaves_out: bool = False
+    ) -> None:
+        super().__init__(question, subject, words, language, leaves_out=leaves_out)
         self._named_by_default = False
-        self.unknown: list[str] = []
         self.several: list[str] = []
         self.known = 0
 
@@ -77,6 +66,7 @@ class AskedForm:
             return Form(SEVERAL)
         by_header = self._headers()
         limits = self._limits(said)
+        compared = None if limits else self._compared_columns(said, by_header)
         most = self._most(said)
         about = [
             place
@@ -86,15 +76,20 @@ class AskedForm:
         self._take(about, "about")
         money = Money(self._text, self._asked, self._language)
         self._take(money.words(set(self._subject.currencies.values())) & set(self._free()), "currency")
-        is_known = self._rest_says_nothing()
+        filters += self._inflected_values()
+        is_known = self._rest_says_nothing(said)
         self.known = sum(kind in ("header", "value", "about", "period") for kind in self._taken.values())
+        self.known += set(tokens(self._own_name)) <= set(self._asked) if self._own_name else 0
         if not is_known:
             return None
         placed = when.placed(by_header, compares="comparison" in said)
-        self.unknown += placed.unknown
-        if placed.unknown:
+        other = [one for one in placed.unknown if not self._is_period_of_table(one)]
+        self.unknown += other
+        if other:
             return None
-        measure = placed.columns[0] if placed.columns else self._measure(by_header)
+        measure = placed.columns[0] if placed.columns else self._measure(by_header, said)
+        if compared is not None:
+            measure = compared.column
         key = self._key(by_header, said)
         if key is None:
             return None
@@ -105,7 +100,14 @@ class AskedForm:
             return None
         form = Form(ROWS, measure, key, most=most, known=self.known, added=placed.columns[1:])
         form.filters = [*filters, *placed.filters, *(Filter(measure, op, value) for op, value in limits)]
-        return self._decided(form, said, by_header, limits, is_placed=bool(placed.columns))
+        form.filters += [] if compared is None else [compared]
+        is_limited = bool(limits) or compared is not None
+        decided = self._decided(form, said, by_header, is_limited=is_limited, is_placed=bool(placed.columns))
+        if self.left_out and decided is not None and not (
+            (decided.measure and not self._named_by_default) or (not decided.measure and decided.filters)
+        ):  # fmt: skip
+            return None  # what is computed has to be named
+        return decided
 
     def why(self) -> str:
         """Return why there is no form, or several, as a sentence; "" where no word or column says it."""
@@ -117,16 +119,21 @@ class AskedForm:
 
     def _decided(
         self, form: Form, said: Mapping[str, int], by_header: Mapping[int, set[int]],
-        limits: Sequence[tuple[str, float]], *, is_placed: bool,
+        *, is_limited: bool, is_placed: bool,
     ) -> Form | None:  # fmt: skip
         """Return a form with its kind; None where a word of a form would not be used."""
-        measure, named = form.measure, form.measure in by_header or is_placed
+        measure, named = form.measure, form.measure in by_header or is_placed or self._is_named_total(form.measure)
         self._named_by_default = not named
         asked = {one for one in said if one not in LIMITS}
-        if any(one in LIMITS for one in said) != bool(limits) and "comparison" not in said:
+        if any(one in LIMITS for one in said) != is_limited and "comparison" not in said:
             return None
         if "comparison" in asked:
             return self._difference(form, asked, by_header)
+        if DISTINCT in asked:
+            form.kind, form.measure = DISTINCT, 0
+            return form if form.key in by_header and asked <= {DISTINCT, COUNT} and not form.added else None
+        if SHARE in asked:
+            return self._share(form, asked, named=named)
         best = next((one for one in (HIGHEST, LOWEST) if one in asked), "")
         if best:
             return self._best(form, best, asked, by_header)
@@ -139,13 +146,13 @@ class AskedForm:
                 form.grouped = False
         elif AVERAGE in asked:
             form.kind = AVERAGE
-        elif COUNT in asked and not (named and not limits):
-            form.kind, form.measure, form.added = COUNT, measure if limits else 0, form.added if limits else ()
+        elif COUNT in asked and not (named and not is_limited):
+            form.kind, form.measure, form.added = COUNT, measure if is_limited else 0, form.added if is_limited else ()
         elif TOTAL in asked or COUNT in asked:
             form.kind = TOTAL
-        elif not limits:
+        elif not is_limited:
             return None
-        if limits and not measure:
+        if is_limited and not measure:
             return None
         return form if form.measure or form.kind == COUNT else None
 
@@ -164,6 +171,8 @@ class AskedForm:
             return None
         if form.key in others and len(subject.values[form.key]) < subject.rows:
             inner = [one for one in (TOTAL, AVERAGE) if one in asked]
+            if form.most > 1 and not inner:
+                inner = [TOTAL]  # the first three of what comes in many rows are no three rows
             if len(inner) != 1 or COUNT in asked:
                 form.inner = ROWS  # rows or groups: decided where both give the same
             else:
@@ -171,6 +180,17 @@ class AskedForm:
             form.grouped = True
             return form
         return form if AVERAGE not in asked else None
+
+    def _share(self, form: Form, asked: set[str], *, named: bool) -> Form | None:
+        """Return the share of the rows that have the one text that the question names."""
+        texts = [one for one in form.filters if one.op == "="]
+        if len(texts) != 1 or form.added or not asked <= {SHARE, TOTAL, COUNT}:
+            return None
+        form.kind, form.part = SHARE, texts[0]
+        form.filters = [one for one in form.filters if one is not form.part]
+        if not named:
+            form.measure, self._named_by_default = 0, False  # of the number of rows
+        return form
 
     def _is_ordered_by(self, form: Form) -> bool:
         """Return whether "by" names the column of numbers: "the first three by price"."""
@@ -207,114 +227,13 @@ class AskedForm:
     def _names_single_rows(self, column: int) -> bool:
         return len(self._subject.values.get(column, ())) >= self._subject.rows > 0
 
-    def _values_of_periods(self) -> set[int]:
-        """Return the places of texts of cells of several words, which may have a month within."""
-        there = set(self._asked)
-        every = {tokens(value) for values in self._subject.values.values() for value in values}
-        longer = [parts for parts in every if len(parts) > 1 and there.issuperset(parts)]
-        return {at for parts in longer for start, end in self._places(parts, exact=True) for at in range(start, end)}
+    def _is_named_total(self, column: int) -> bool:
+        """Return whether a column's whole name is a word for totals."""
+        return column > 0 and tokens(self._subject.headers[column]) in {
+            tuple(units(phrase)) for phrase in self._words.total
+        }
 
-    def _file(self) -> None:
-        """Take the name of the table's file, which is no header even where it has the same words."""
-        for start, end in self._places(tokens(self._subject.filename), exact=True):
-            self._take(range(start, end), "file")
-
-    def _forms(self) -> dict[str, int]:
-        """Return the forms whose words stand in the question, by the place after them; longest words first."""
-        found: dict[str, int] = {}
-        phrases = [(phrase, form) for form in FORMS for phrase in getattr(self._words, form)]
-        for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
-            for start, end in self._places(list(units(phrase)), exact=True):
-                self._take(range(start, end), "form")
-                found.setdefault(form, end)
-        return found
-
-    def _values(self) -> list[Filter] | None:
-        """Return which texts of columns the question names, in its order; None where several columns may be meant.
-
-        Of several columns that have a text, the one that the question names is meant: "to Madrid" is not "from Madrid".
-        """
-        found: list[tuple[int, Filter]] = []
-        there = set(self._asked)
-        every: dict[tuple[str, ...], dict[int, list[str]]] = {}
-        for column, values in self._subject.values.items():
-            for value in values:
-                every.setdefault(tokens(value), {}).setdefault(column, []).append(value)
-        for parts in sorted(every, key=len, reverse=True):
-            if (
-                not parts
-                or not there.issuperset(parts)
-                or (len(parts) == 1 and (len(parts[0]) < 2 or parts[0].isdecimal()))
-            ):
-                continue
-            for start, end in self._places(parts, exact=True):
-                named = every[parts]
-                if len(named) > 1:
-                    named = {column: texts for column, texts in named.items() if self._names(column)}
-                if len(named) != 1:
-                    return None
-                ((column, values),) = named.items()
-                if (one := literals.meant(values, self._text)) is None:
-                    return None
-                self._take(range(start, end), "value")
-                found.append((start, Filter(column, "=", one)))
-        return [one for _, one in sorted(found, key=lambda one: one[0])]
-
-    def _names(self, column: int) -> bool:
-        """Return whether the question has a word of a column's headers."""
-        header = tokens(BRACKETS.sub(" ", self._subject.headers[column]))
-        return any(alike(word, part) for word in self._asked for part in header)
-
-    def _headers(self) -> dict[int, set[int]]:
-        """Return which words of the question, by their places, each column's headers hold."""
-        hits: dict[int, set[int]] = {}
-        for column, header in self._subject.headers.items():
-            for unit in runs(BRACKETS.sub(" ", header)):
-                there = list(self._places(unit, exact=False))
-                if not there and is_unspaced(unit[0][0]):
-                    start, size = longest_run(self._asked, unit)
-                    there = [(start, start + size)] if size >= SHORTEST_RUN else []
-                for start, end in there:
-                    hits.setdefault(column, set()).update(range(start, end))
-        for places in hits.values():
-            self._take(places, "header")
-        return hits
-
-    def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
-        found = []
-        for form, op in LIMITS.items():
-            place = said.get(form)
-            if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
-                place += 1  # "more than the 200"
-            if place in self._free() and place is not None and self._asked[place][0].isdecimal():
-                digits = self._digits(place)
-                found.append((op, number_of("".join(self._asked[at] for at in digits))))
-                self._take(digits, "number")
-        return found
-
-    def _digits(self, place: int) -> range:
-        """Return the places of a number of which spaces set thousands apart, where a language writes it so."""
-        end, written = place + 1, self._asked[place]
-        while (
-            end in self._free() and len(self._asked[end]) == _THOUSANDS and self._asked[end].isdecimal()
-            and len(self._asked[place]) <= _THOUSANDS and sets_apart_by_space(self._language)
-            and f"{written} {self._asked[end]}" in " ".join(self._text.split())
-        ):  # fmt: skip
-            written += f" {self._asked[end]}"
-            end += 1
-        return range(place, end)
-
-    def _most(self, said: Mapping[str, int]) -> int:
-        if HIGHEST in said or LOWEST in said:
-            for place in self._free():
-                word = self._asked[place]
-                number = int(word) if word.isdecimal() and len(word) < 3 else place_of(word, self._words.numbers)
-                if number > 1:
-                    self._taken[place] = "number"
-                    return number
-        return 1
-
-    def _measure(self, by_header: Mapping[int, set[int]]) -> int | None:
+    def _measure(self, by_header: Mapping[int, set[int]], said: Mapping[str, int]) -> int | None:
         """Return the column of numbers that is asked about, 0 for none; None where several may be."""
         numeric = {
             column: sum(2 if self._asked[place] in tokens(self._subject.headers[column]) else 1 for place in places)
@@ -324,6 +243,9 @@ class AskedForm:
         if not numeric:
             if any(self._may_be_numbers(column) for column in by_header):
                 return None  # it is asked about, and not the only column of numbers
+            totals = [one for one in self._subject.numeric if TOTAL in said and self._is_named_total(one)]
+            if len(totals) == 1:
+                return totals[0]
             return next(iter(self._subject.numeric)) if len(self._subject.numeric) == 1 else 0
         best = max(numeric.values())
         first = [column for column, hits in numeric.items() if hits == best]
@@ -350,35 +272,6 @@ class AskedForm:
                 return (texts or [self._subject.naming])[0] if len(texts) < 2 else None
             return near[0] if len(near) == 1 else None
         return texts[0] if len(texts) == 1 else self._subject.naming
-
-    def _rest_says_nothing(self) -> bool:
-        for phrase in self._words.said:
-            for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
-                self._take(range(start, end), "said")
-        turning = {fold(one) for one in TURNING.get(self._language, "").split()} - _LINKING
-        self.unknown += [
-            self._asked[place] for place in self._free()
-            if self._asked[place] not in self._stop or self._asked[place] in turning
-        ]  # fmt: skip
-        return not self.unknown
-
-    def _free(self) -> list[int]:
-        return [place for place in range(len(self._asked)) if place not in self._taken]
-
-    def _take(self, places: Iterable[int], kind: str) -> None:
-        for place in places:
-            self._taken.setdefault(place, kind)
-
-    def _places(
-        self, parts: Sequence[str], *, exact: bool, over: Sequence[str] = ("header",)
-    ) -> Iterator[tuple[int, int]]:
-        """Yield where words occur consecutively among those not taken yet, or taken as one of `over`."""
-        for start in range(len(self._asked) - len(parts) + 1):
-            there = range(start, start + len(parts))
-            if any(place in self._taken and self._taken[place] not in over for place in there):
-                continue
-            if all(same_word(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
-                yield start, start + len(parts)
 
 
 def _like_a_number(text: str) -> bool:

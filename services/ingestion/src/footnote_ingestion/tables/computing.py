@@ -43,10 +43,13 @@ from footnote_ingestion.tables.formatting import (
     unit_of,
     written,
 )
-from footnote_ingestion.tables.forms import Form, Subject
+from footnote_ingestion.tables.forms import Form, Subject, Totals
 from footnote_ingestion.tables.periods import FIRST_YEAR, LAST_YEAR, is_year
 from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
+
+_MOST_NAMELESS, _MOST_TOTALS = 1000, 100
+"""Rows without a name, from the end, that are looked through for totals; rows of totals that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,16 @@ class Computing:
                 continue
             found = self._fitting(question, named, words)
             if found is not None:
-                return self._computed(*found, words)
+                return self._computed(*found[:2], words)
+        # Less strictly in the likely languages alone, where words of others would be taken for unknown ones.
+        for words in filter(None, known[: len({locale, detect(question)})]):
+            if not forms.has_form(asked, words.tables):
+                continue
+            found = self._fitting(question, named, words, leaves_out=True)
+            if found is not None and (computation := self._computed(*found[:2], words)) is not None:
+                if found[2] and not computation.mixed:
+                    computation.doubts.append(words.tables.left_out.format(words=", ".join(found[2])))
+                return computation
         return None
 
     def _read(self, question: str, locale: str, reading: Reading) -> TableComputation | None:
@@ -109,31 +121,43 @@ class Computing:
 
     def _given(self, at: int, form: Form) -> list[tuple[str, Any]] | None:
         table = self._engine.tables[at]
-        naming, totals = self._naming(table)
-        rows = self._engine.run(statement_of(table, form, naming, totals), most=MOST_LINES + 1)[1]
+        rows = self._engine.run(statement_of(table, form, self._totals(table)), most=MOST_LINES + 1)[1]
         shown = rows[: form.most] if form.kind in (forms.HIGHEST, forms.LOWEST) else rows
         return [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in shown] or None
 
-    def _naming(self, table: TableDescription) -> tuple[int, list[str]]:
-        """Return the column that names the rows of a table, 0 for none, and which of its texts name totals."""
+    def _totals(self, table: TableDescription) -> Totals:
+        """Return the rows of totals of a table: by their names, or by their first cell where they have none."""
         naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
-        return naming, [text for text in texts_of(self._engine, table, naming) if is_total(text)] if naming else []
+        named = [text for text in texts_of(self._engine, table, naming) if is_total(text)] if naming else []
+        kept = self._engine.kept_columns(table)
+        texts = [f"t{column.number}" for column in table.columns if f"t{column.number}" in kept]
+        if not texts:
+            return Totals(naming, named)
+        nameless = f"t{naming} IS NULL" if naming else f"{texts[0]} IS NOT NULL"
+        statement = f"SELECT row, COALESCE({', '.join(texts)}) FROM {raw(table)} WHERE {nameless} ORDER BY row DESC"
+        found = self._engine.run(f"{statement} LIMIT {_MOST_NAMELESS}")[1]
+        return Totals(naming, named, sorted(row for row, text in found if text and is_total(text))[:_MOST_TOTALS])
 
     def _files(self) -> list[str]:
         return list(dict.fromkeys(table.filename for table in self._engine.tables))
 
-    def _fitting(self, question: str, named: Sequence[str], words: Locale) -> tuple[TableDescription, Form] | None:
-        """Return the one table that explains most of the question; None where none or several do."""
-        found: list[tuple[TableDescription, Form]] = []
+    def _fitting(
+        self, question: str, named: Sequence[str], words: Locale, *, leaves_out: bool = False
+    ) -> tuple[TableDescription, Form, Sequence[str]] | None:
+        """Return the one table that explains most of the question, with its form and the words left out.
+
+        None where no table or several do.
+        """
+        found: list[tuple[TableDescription, Form, Sequence[str]]] = []
         for table in self._engine.tables:
             if named and table.filename not in named:
                 continue
-            asked = AskedForm(question, self.subject(table), words.tables, words.code)
+            asked = AskedForm(question, self.subject(table), words.tables, words.code, leaves_out=leaves_out)
             if (form := self._settled(table, asked.form())) is not None:
-                found.append((table, form))
+                found.append((table, form, asked.left_out))
             if (rank := (asked.known, -len(asked.unknown))) > self._nearest:
                 self._nearest, self.why = rank, asked.why()
-        best = max((form.known for _, form in found), default=0)
+        best = max((form.known for _, form, _ in found), default=0)
         first = [one for one in found if one[1].known == best]
         return first[0] if len(first) == 1 and first[0][1].kind != forms.SEVERAL else None
 
@@ -195,8 +219,8 @@ class Computing:
         return groups if keys[0] and keys[0] == keys[1] else None
 
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
-        naming, totals = self._naming(table)
-        lines = self._lines(table, form, where_of(form, naming, totals, kept_name))
+        totals = self._totals(table)
+        lines = self._lines(table, form, where_of(form, totals, kept_name))
         if len(lines) > MOST_ROWS or not lines:
             return None
         measured = next((one for one in table.columns if one.number == form.measure), None)
@@ -213,7 +237,7 @@ class Computing:
             return None  # a sum without all its parts
         if form.added and form.kind == forms.AVERAGE and len(lines) > 1:
             return None  # a mean of rows or of columns
-        statement = statement_of(table, form, naming, totals)
+        statement = statement_of(table, form, totals)
         # One more, so that an equal that is left out is noticed.
         ran = f"{statement} LIMIT {form.most + 1}" if ranked else statement
         statement = checked(f"{statement} LIMIT {form.most}" if ranked else statement, self._views)
@@ -226,7 +250,7 @@ class Computing:
             return None
         computation = TableComputation(query=statement, formula=formula_of(table, form, words.tables))
         computation.document_ids.append(table.document_id)
-        computation.confirmed = _same(results, of_rows(self._again(table), form, naming, totals))
+        computation.confirmed = _same(results, of_rows(self._again(table), form, totals))
         kept = {key for key, _ in results} if ranked else None
         values = {value for _, value in results}
         cells = [
@@ -234,10 +258,12 @@ class Computing:
             if (kept is None or (line.key in kept and (form.grouped or line.number in values)))
             and (not form.measure or line.number is not None)
         ]  # fmt: skip
-        column = form.measure or form.key or naming or table.columns[0].number
+        column = form.measure or form.key or totals.naming or table.columns[0].number
         for one in filter(None, (column, *form.added, form.other)):
             computation.cells.append(cells_of(table, one, [line.row for line in cells], self._again(table)))
         unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
+        if form.kind == forms.SHARE:
+            unit = "%"
         if len(results) == 1 and not results[0][0]:
             computation.text = f"{sentence(computation.formula)}: {written(results[0][1], unit)}"
         else:
@@ -270,13 +296,13 @@ class Computing:
 
     def _note(
         self, computation: TableComputation, form: Form, lines: Sequence[_Line], table: TableDescription,
-        totals: Sequence[str], words: TableWords,
+        totals: Totals, words: TableWords,
     ) -> None:  # fmt: skip
         without = sum(line.number is None for line in lines) if form.measure else 0
         if without:
             computation.notes.append(words.no_number.format(count=without, cells=len(lines)))
-        if totals:
-            computation.notes.append(words.total_rows.format(count=len(totals)))
+        if left := len(totals.texts) + len(totals.rows):
+            computation.notes.append(words.total_rows.format(count=left))
 
 
 def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> bool:

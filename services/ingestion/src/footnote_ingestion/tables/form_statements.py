@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from footnote.types.v1.table_pb2 import TableDescription
 from footnote_text.locales import TableWords
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.formatting import literal, written
-from footnote_ingestion.tables.forms import Form
+from footnote_ingestion.tables.forms import Form, Totals
 from footnote_ingestion.tables.opened import quoted
 
 DAYS = {"from": ">=", "until": "<"}
@@ -18,11 +18,11 @@ DAYS = {"from": ">=", "until": "<"}
 
 def kept_name(column: int, kind: str) -> str:
     """Return what a table's kept texts ("t"), numbers ("n") or measures ("m") of a column are called."""
-    return f"{kind}{column}"
+    return f"{kind}{column or ''}"
 
 
-def where_of(form: Form, naming: int, totals: Sequence[str], name: Callable[[int, str], str]) -> str:
-    """Return the condition that rows count by; `name` gives a column's texts "t", numbers "n" or days "d"."""
+def where_of(form: Form, totals: Totals, name: Callable[[int, str], str]) -> str:
+    """Return the condition that rows count by; `name` gives a column's texts "t", numbers "n" or days "d", or "row"."""
     parts = ["true"]
     by_column: dict[int, list[object]] = {}
     for one in (*form.filters, *form.sides):
@@ -33,28 +33,37 @@ def where_of(form: Form, naming: int, totals: Sequence[str], name: Callable[[int
         elif one.op == "==":
             parts.append(f"{name(one.column, 'n')} = {literal(one.value)}")
         else:
-            parts.append(f"{name(one.column, 'n')} {one.op} {literal(one.value)}")
+            limit = name(one.other, "n") if one.other else literal(one.value)
+            parts.append(f"{name(one.column, 'n')} {one.op} {limit}")
     for column, values in by_column.items():
         parts.append(f"{name(column, 't')} IN ({', '.join(map(literal, values))})")
-    if totals:
-        column_name = name(naming, "t")
-        parts.append(f"({column_name} IS NULL OR {column_name} NOT IN ({', '.join(map(literal, totals))}))")
+    if totals.texts:
+        column_name = name(totals.naming, "t")
+        parts.append(f"({column_name} IS NULL OR {column_name} NOT IN ({', '.join(map(literal, totals.texts))}))")
+    if totals.rows:
+        parts.append(f"{name(0, 'row')} NOT IN ({', '.join(map(str, totals.rows))})")
     return f" WHERE {' AND '.join(parts[1:] or parts)}"
 
 
-def statement_of(table: TableDescription, form: Form, naming: int, totals: Sequence[str]) -> str:
+def statement_of(table: TableDescription, form: Form, totals: Totals) -> str:
     """Return the statement of a form over the table as callers query it, without the limit of the first so many."""
-    names = {column.number: quoted(column.name) for column in table.columns}
+    names = {column.number: quoted(column.name) for column in table.columns} | {0: '"_row"'}
     measured = " + ".join(names[one] for one in form.measures) or '"_row"'
     if form.added:
         measured = f"({measured})"
     key = f"{names[form.key]}, " if form.key else ""
-    source = f"{quoted(table.view)}{where_of(form, naming, totals, lambda column, _: names[column])}"
+    source = f"{quoted(table.view)}{where_of(form, totals, lambda column, _: names[column])}"
     if form.kind == forms.DIFFERENCE:
         if form.other:
             return f"SELECT {measured} - {names[form.other]} FROM {source}"
         first = f"{names[form.sides[0].column]} = {literal(form.sides[0].value)}"
         return f"SELECT SUM(CASE WHEN {first} THEN {measured} ELSE -{measured} END) FROM {source}"
+    if form.kind == forms.DISTINCT:
+        return f"SELECT COUNT(DISTINCT {names[form.key]}) FROM {source}"
+    if form.kind == forms.SHARE and form.part is not None:
+        counted = measured if form.measure else "1"
+        part = f"{names[form.part.column]} = {literal(form.part.value)}"
+        return f"SELECT 100.0 * SUM(CASE WHEN {part} THEN {counted} END) / NULLIF(SUM({counted}), 0) FROM {source}"
     order = "DESC" if form.kind == forms.HIGHEST else "ASC"
     if form.grouped and form.kind in (forms.HIGHEST, forms.LOWEST):
         call = "AVG" if form.inner == forms.AVERAGE else "SUM"
@@ -81,6 +90,12 @@ def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
         sides = [names[form.other], names[form.measure]] if form.other else [str(one.value) for one in form.sides[::-1]]
         formula = words.difference_of.format(column=column, first=sides[0], second=sides[1]).removeprefix(": ")
         return _narrowed(formula, form, names, words)
+    if form.kind == forms.DISTINCT:
+        return _narrowed(words.distinct_of.format(column=names[form.key]), form, names, words)
+    if form.kind == forms.SHARE and form.part is not None:
+        whole = words.total_of.format(column=measured) if form.measure else words.count_of
+        part = f"{names[form.part.column]} = {form.part.value}"
+        return words.share_of.format(part=part, formula=_narrowed(whole, form, names, words))
     plain = {forms.COUNT: words.count_of, forms.ROWS: words.rows_of}
     if form.grouped and form.kind in (forms.HIGHEST, forms.LOWEST):
         inner = words.average_of if form.inner == forms.AVERAGE else words.total_of
@@ -98,7 +113,10 @@ _SIGNS = {**DAYS, "==": "="}
 
 def _narrowed(formula: str, form: Form, names: Mapping[int, str], words: TableWords) -> str:
     if form.filters:
-        values = [one.value if isinstance(one.value, str) else written(one.value, "") for one in form.filters]
+        values = [
+            names[one.other] if one.other else one.value if isinstance(one.value, str) else written(one.value, "")
+            for one in form.filters
+        ]
         said = ", ".join(
             f"{names[one.column]} {_SIGNS.get(one.op, one.op)} {value}"
             for one, value in zip(form.filters, values, strict=True)

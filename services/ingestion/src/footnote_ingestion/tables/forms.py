@@ -13,11 +13,13 @@ from footnote_text.locales import TableWords
 TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, ROWS = "total", "average", "count", "highest", "lowest", "rows"
 DIFFERENCE = "difference"
 """Of one number of a row and another: of another column, or of another row in the same column."""
+DISTINCT, SHARE = "distinct", "share"
+"""How many different texts a column has; what some rows are of all, in percent."""
 SEVERAL = "several"
 """Every word is known, but several columns may be meant."""
 LIMITS = {"above": ">", "below": "<", "at_least": ">=", "at_most": "<="}
 """How a number is compared with one that the words of a form stand before."""
-FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, *LIMITS, "per", "comparison")
+FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, DISTINCT, SHARE, *LIMITS, "per", "comparison")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
 _SHORTEST, _MOST_ENDING = 3, 3
@@ -43,17 +45,26 @@ def alike(left: str, right: str) -> bool:
     return common >= max(_SHORTEST, len(short) - 1) and len(long) - common <= _MOST_ENDING
 
 
+def capitals(question: str) -> frozenset[int]:
+    """Return the places of a question's words, as `tokens` has them, that are written with a capital."""
+    written = [part for one in _TOKEN.findall(question) for part in (one if is_unspaced(one[0]) else [one])]
+    if len(written) != len(tokens(question)):
+        return frozenset()
+    return frozenset(at for at, one in enumerate(written) if one[0].isupper())
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """What a row must have in a column.
 
     By `op`, "=": a text; one of `LIMITS`, "==": a number so compared with one, or that number; "from", "until": a day
-    as 2025-01-31 or a later one, an earlier one.
+    as 2025-01-31 or a later one, an earlier one. With `other`, the number is that of this column in the same row.
     """
 
     column: int
     op: str
     value: str | float
+    other: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +89,25 @@ class Subject:
     only_year: Mapping[int, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The rows of totals of a table: by the texts of the column `naming` that names rows, and by their numbers.
+
+    `naming` is 0 where no column names rows.
+    """
+
+    naming: int
+    texts: Sequence[str] = ()
+    rows: Sequence[int] = ()
+
+
 @dataclass(slots=True)
 class Form:
     """What is to be computed: `measure` and `key` are columns (0 for none); `known` words of it are the table's.
 
     Of groups, HIGHEST and LOWEST give those with the greatest or least total (AVERAGE, if that is `inner`), or number
     of rows without a measure. A DIFFERENCE is of `measure` and `other`, or of the rows that have each of the `sides`.
+    A SHARE is what the rows that have `part` are of all rows, by the measure or, without one, by their number.
     The `added` columns are added to the measure, row by row.
     """
 
@@ -96,6 +120,7 @@ class Form:
     known: int = 0
     other: int = 0
     sides: tuple[Filter, ...] = ()
+    part: Filter | None = None
     inner: str = TOTAL
     added: tuple[int, ...] = ()
 

@@ -88,8 +88,8 @@ def _computed(question: Question, engine: Engine, files: Mapping[str, str]) -> C
     if not question.query:
         made = _reading(question.reading) if question.reading else None
         found = computing.answer(question.question, question.locale, made)
-        if found is not None:
-            return ComputeAnswerResponse(computation=found)
+        if found is not None:  # a doubtful one may be replaced by what a model makes of the tables
+            return ComputeAnswerResponse(computation=found, tables=engine.tables[:_MOST_TABLES] if found.doubts else ())
         why = TableComputation(notes=[computing.why]) if computing.why else None
         return ComputeAnswerResponse(computation=why, tables=engine.tables[:_MOST_TABLES])
     written = WrittenQuery(engine, own.of, computing.subject)

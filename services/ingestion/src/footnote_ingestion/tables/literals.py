@@ -24,8 +24,14 @@ def meant(texts: Sequence[str], question: str) -> str | None:
     "AA-" is neither "AA" nor "AA+", even where the table has no "AA-". Of "Lyon" and "LYON" either may be meant, or
     both.
     """
-    there = [text for text in texts if is_written(text, question)]
+    there = [text for text in texts if any(is_written(one, question) for one in ways(text))]
     return there[0] if len(there) == 1 else None
+
+
+def ways(text: str) -> tuple[str, ...]:
+    """Return how a text may be written: a name with its last part first also as it is spoken."""
+    last, comma, first = text.partition(", ")
+    return (text, f"{first} {last}") if comma and last.isalpha() and first.isalpha() else (text,)
 
 
 def is_written(text: str, question: str) -> bool:

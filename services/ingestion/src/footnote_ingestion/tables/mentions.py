@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +15,6 @@ from footnote_ingestion.tables.forms import Subject
 
 OPERATIONS = (forms.TOTAL, forms.AVERAGE, forms.COUNT, forms.HIGHEST, forms.LOWEST)
 _LIMITS = ("above", "below")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 SHORTEST_RUN, _SHORTEST_PART = 2, 5
 _COMPOUND = 0.7
 """What a word counts that is a part of one of the question's."""
@@ -74,10 +72,8 @@ class Asked:
     def of(question: str, words: TableWords, language: str) -> Asked:
         """Read the words of a question in a language."""
         tokens = forms.tokens(question)
-        written = [part for one in _WORD.findall(question) for part in (one if is_unspaced(one[0]) else [one])]
-        capitals = frozenset[int]()
-        if len(written) == len(tokens) and language != "de":  # German writes every noun with a capital
-            capitals = frozenset(at for at, one in enumerate(written) if at and one[0].isupper())
+        # German writes every noun with a capital.
+        capitals = forms.capitals(question) - {0} if language != "de" else frozenset[int]()
         said, spoken = _said(tokens, words)
         turning = {fold(one) for one in TURNING.get(language, "").split()}
         turns = frozenset(at for at, one in enumerate(tokens) if one in turning and at not in spoken)

@@ -9,16 +9,20 @@ from typing import Any
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
-from footnote_ingestion.tables.forms import Form
+from footnote_ingestion.tables.forms import Form, Totals
 
 _COMPARED = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "==": operator.eq}
 
 
-def of_rows(rows: Iterable[RowData], form: Form, naming: int, totals: Sequence[str]) -> list[tuple[str, Any]]:
-    """Compute a form from rows; those of which the column `naming` has a text of `totals` do not count."""
-    counted = [row for row in rows if _fits(row, form, naming, totals)]
+def of_rows(rows: Iterable[RowData], form: Form, totals: Totals) -> list[tuple[str, Any]]:
+    """Compute a form from rows; those of totals do not count."""
+    counted = [row for row in rows if _fits(row, form, totals)]
     if form.kind == forms.DIFFERENCE:
         return _difference(counted, form)
+    if form.kind == forms.DISTINCT:
+        return [("", len({_text(row, form.key) for row in counted} - {""}))]
+    if form.kind == forms.SHARE:
+        return _share(counted, form)
     if form.grouped or form.kind in (forms.TOTAL, forms.AVERAGE, forms.COUNT):
         found = _grouped(counted, form)
     else:
@@ -62,6 +66,15 @@ def _difference(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]
     return [("", numbers[0] - numbers[1])] if numbers[0] is not None and numbers[1] is not None else []
 
 
+def _share(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
+    """Return what the rows with the form's part are of all, in percent; nothing where all are nothing."""
+    numbers = [(row, _added(row, form) if form.measure else 1.0) for row in counted]
+    known = [(row, number) for row, number in numbers if number is not None]
+    some = [number for row, number in known if form.part and _text(row, form.part.column) == form.part.value]
+    whole = math.fsum(number for _, number in known)
+    return [("", 100 * math.fsum(some) / whole)] if some and whole else []
+
+
 def _text(row: RowData, column: int) -> str:
     return row.cells[column].text if column in row.cells else ""
 
@@ -83,8 +96,8 @@ def _day(row: RowData, column: int) -> str:
     return str(cell.value)[:10] if cell is not None and cell.kind == "date" else ""
 
 
-def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
-    if naming in row.cells and row.cells[naming].text in totals:
+def _fits(row: RowData, form: Form, totals: Totals) -> bool:
+    if row.number in totals.rows or (totals.texts and _text(row, totals.naming) in totals.texts):
         return False
     texts: dict[int, list[object]] = {}
     for one in (*form.filters, *form.sides):
@@ -97,6 +110,7 @@ def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
                 return False
             continue
         number = _number(row, one.column)
-        if number is None or not _COMPARED[one.op](number, float(one.value)):
+        limit = _number(row, one.other) if one.other else float(one.value)
+        if number is None or limit is None or not _COMPARED[one.op](number, limit):
             return False
     return all(column in row.cells and row.cells[column].text in values for column, values in texts.items())

@@ -1,0 +1,242 @@
+"""Finds what each word of a question is to a table: a form's, a header's, a cell's, a number, a name, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from footnote_text.lexical import fold, is_unspaced
+from footnote_text.locales import TableWords
+from footnote_text.stopwords import STOP_WORDS
+
+from footnote_ingestion.tables import literals, periods
+from footnote_ingestion.tables.currencies import sets_apart_by_space
+from footnote_ingestion.tables.forms import (
+    BRACKETS,
+    COUNT,
+    DISTINCT,
+    FORMS,
+    HIGHEST,
+    LIMITS,
+    LOWEST,
+    SHARE,
+    Filter,
+    Subject,
+    alike,
+    capitals,
+    number_of,
+    place_of,
+    runs,
+    same_word,
+    tokens,
+    units,
+)
+from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_run
+
+_LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e", "than", "dan"})
+"""Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
+_MOST_LEFT_OUT = 2
+_LONG = 5
+_THOUSANDS = 3
+
+
+class AskedWords:
+    """The words of one question over one table, each taken once; `unknown` are those that nothing explains.
+
+    With `leaves_out`, some unknown words may be left out; those that are stand in `left_out`.
+    """
+
+    def __init__(
+        self, question: str, subject: Subject, words: TableWords, language: str, *, leaves_out: bool = False
+    ) -> None:
+        self._asked, self._subject, self._words, self._language = tokens(question), subject, words, language
+        self._text = question
+        self._own_name = subject.about.removeprefix(subject.filename).strip()
+        self._taken: dict[int, str] = {}
+        self._stop = {fold(word) for word in STOP_WORDS.get(language, ())}
+        self._capitals = capitals(question)
+        self._leaves_out = leaves_out
+        self.left_out: list[str] = []
+        self.unknown: list[str] = []
+
+    def _values_of_periods(self) -> set[int]:
+        """Return the places of texts of cells of several words, which may have a month within."""
+        there = set(self._asked)
+        every = {tokens(value) for values in self._subject.values.values() for value in values}
+        longer = [parts for parts in every if len(parts) > 1 and there.issuperset(parts)]
+        return {at for parts in longer for start, end in self._places(parts, exact=True) for at in range(start, end)}
+
+    def _file(self) -> None:
+        """Take the name of the table's file, which is no header even where it has the same words."""
+        for start, end in self._places(tokens(self._subject.filename), exact=True):
+            self._take(range(start, end), "file")
+
+    def _is_period_of_table(self, said: str) -> bool:
+        """Return whether a table is named by a period, of which all its rows are: a sheet for January."""
+        named = periods.of_name(self._own_name, self._language) is not None
+        return named and set(tokens(said)) <= set(tokens(self._own_name))
+
+    def _forms(self) -> dict[str, int]:
+        """Return the forms whose words stand in the question, by the place after them; longest words first."""
+        found: dict[str, int] = {}
+        phrases = [(phrase, form) for form in FORMS for phrase in getattr(self._words, form)]
+        headers = {part for header in self._subject.headers.values() for part in tokens(header)}
+        for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
+            if form in (SHARE, DISTINCT) and any(same_word(part, phrase, exact=True) for part in headers):
+                continue  # a column of shares
+            for start, end in self._places(list(units(phrase)), exact=True):
+                self._take(range(start, end), "form")
+                found.setdefault(form, end)
+        return found
+
+    def _values(self) -> list[Filter] | None:
+        """Return which texts of columns the question names, in its order; None where several columns may be meant.
+
+        Of several columns that have a text, the one that the question names is meant: "to Madrid" is not "from Madrid".
+        """
+        found: list[tuple[int, Filter]] = []
+        there = set(self._asked)
+        every: dict[tuple[str, ...], dict[int, list[str]]] = {}
+        for column, values in self._subject.values.items():
+            for value in values:
+                for words in {tokens(one) for one in literals.ways(value)}:
+                    every.setdefault(words, {}).setdefault(column, []).append(value)
+        for parts in sorted(every, key=len, reverse=True):
+            if (
+                not parts
+                or not there.issuperset(parts)
+                or (len(parts) == 1 and (len(parts[0]) < 2 or parts[0].isdecimal()))
+            ):
+                continue
+            for start, end in self._places(parts, exact=True):
+                named = every[parts]
+                if len(named) > 1:
+                    named = {column: texts for column, texts in named.items() if self._names(column)}
+                if len(named) != 1:
+                    return None
+                ((column, values),) = named.items()
+                if (one := literals.meant(values, self._text)) is None:
+                    return None
+                self._take(range(start, end), "value")
+                found.append((start, Filter(column, "=", one)))
+        return [one for _, one in sorted(found, key=lambda one: one[0])]
+
+    def _inflected_values(self) -> list[Filter]:
+        """Return which texts the question names in another form: "unpaid invoices" by a word that is no name.
+
+        Names are written with a capital, and two that differ by an ending are different.
+        """
+        found: list[Filter] = []
+        single = {(column, value): tokens(value) for column, values in self._subject.values.items() for value in values}
+        for place in self._free():
+            word = self._asked[place]
+            if len(word) < _LONG or place in self._capitals or word in self._stop or is_unspaced(word[0]):
+                continue
+            near = [key for key, parts in single.items() if len(parts) == 1 and alike(word, parts[0])]
+            if len(near) == 1:
+                self._take([place], "value")
+                found.append(Filter(near[0][0], "=", near[0][1]))
+        return found
+
+    def _names(self, column: int) -> bool:
+        """Return whether the question has a word of a column's headers."""
+        header = tokens(BRACKETS.sub(" ", self._subject.headers[column]))
+        return any(alike(word, part) for word in self._asked for part in header)
+
+    def _headers(self) -> dict[int, set[int]]:
+        """Return which words of the question, by their places, each column's headers hold."""
+        hits: dict[int, set[int]] = {}
+        for column, header in self._subject.headers.items():
+            for unit in runs(BRACKETS.sub(" ", header)):
+                there = list(self._places(unit, exact=False))
+                if not there and is_unspaced(unit[0][0]):
+                    start, size = longest_run(self._asked, unit)
+                    there = [(start, start + size)] if size >= SHORTEST_RUN else []
+                for start, end in there:
+                    hits.setdefault(column, set()).update(range(start, end))
+        for places in hits.values():
+            self._take(places, "header")
+        return hits
+
+    def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
+        found = []
+        for form, op in LIMITS.items():
+            place = said.get(form)
+            if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
+                place += 1  # "more than the 200"
+            if place in self._free() and place is not None and self._asked[place][0].isdecimal():
+                digits = self._digits(place)
+                found.append((op, number_of("".join(self._asked[at] for at in digits))))
+                self._take(digits, "number")
+        return found
+
+    def _compared_columns(self, said: Mapping[str, int], by_header: Mapping[int, set[int]]) -> Filter | None:
+        """Return that one column's number is above or below another's, whose names stand before and after the word."""
+        for form, op in LIMITS.items():
+            if (place := said.get(form)) is None:
+                continue
+            named = {column: by_header[column] for column in by_header if column in self._subject.numeric}
+            before = [column for column, places in named.items() if max(places) < place]
+            after = [column for column, places in named.items() if min(places) >= place]
+            if len(before) == len(after) == 1:
+                return Filter(before[0], op, 0.0, after[0])
+        return None
+
+    def _digits(self, place: int) -> range:
+        """Return the places of a number of which spaces set thousands apart, where a language writes it so."""
+        end, written = place + 1, self._asked[place]
+        while (
+            end in self._free() and len(self._asked[end]) == _THOUSANDS and self._asked[end].isdecimal()
+            and len(self._asked[place]) <= _THOUSANDS and sets_apart_by_space(self._language)
+            and f"{written} {self._asked[end]}" in " ".join(self._text.split())
+        ):  # fmt: skip
+            written += f" {self._asked[end]}"
+            end += 1
+        return range(place, end)
+
+    def _most(self, said: Mapping[str, int]) -> int:
+        if HIGHEST in said or LOWEST in said:
+            for place in self._free():
+                word = self._asked[place]
+                number = int(word) if word.isdecimal() and len(word) < 3 else place_of(word, self._words.numbers)
+                if number > 1:
+                    self._taken[place] = "number"
+                    return number
+        return 1
+
+    def _rest_says_nothing(self, said: Mapping[str, int]) -> bool:
+        for phrase in self._words.said:
+            for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
+                self._take(range(start, end), "said")
+        turning = {fold(one) for one in TURNING.get(self._language, "").split()} - _LINKING
+        unknown = [
+            place for place in self._free() if self._asked[place] not in self._stop or self._asked[place] in turning
+        ]
+        words = list(dict.fromkeys(self._asked[place] for place in unknown))
+        if self._leaves_out and len(words) <= _MOST_LEFT_OUT and all(
+            (place not in self._capitals or place == said.get(COUNT))  # what is counted is no name, in German neither
+            and self._asked[place] not in turning
+            and self._asked[place].isalpha() and not is_unspaced(self._asked[place][0])
+            for place in unknown
+        ):  # fmt: skip
+            self.left_out = words
+            return True
+        self.unknown += words
+        return not self.unknown
+
+    def _free(self) -> list[int]:
+        return [place for place in range(len(self._asked)) if place not in self._taken]
+
+    def _take(self, places: Iterable[int], kind: str) -> None:
+        for place in places:
+            self._taken.setdefault(place, kind)
+
+    def _places(
+        self, parts: Sequence[str], *, exact: bool, over: Sequence[str] = ("header",)
+    ) -> Iterator[tuple[int, int]]:
+        """Yield where words occur consecutively among those not taken yet, or taken as one of `over`."""
+        for start in range(len(self._asked) - len(parts) + 1):
+            there = range(start, start + len(parts))
+            if any(place in self._taken and self._taken[place] not in over for place in there):
+                continue
+            if all(same_word(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
+                yield start, start + len(parts)
