@@ -124,6 +124,7 @@ async def test_a_word_that_is_left_out_is_said_as_a_doubt(
         "Total shipping for Lyon",  # nothing that it would be the total of
         "How many consignments came?",  # nothing that counts which
         "What share of Lyon's amount is unpaid?",  # of Lyon, or of all
+        "What percentage of the amount is pieces in Lyon?",  # one column of another
         "Total overtime in March",  # another month than any sheet's
     ],
 )

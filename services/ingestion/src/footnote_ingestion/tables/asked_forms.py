@@ -103,11 +103,16 @@ class AskedForm(AskedWords):
         form.filters += [] if compared is None else [compared]
         is_limited = bool(limits) or compared is not None
         decided = self._decided(form, said, by_header, is_limited=is_limited, is_placed=bool(placed.columns))
-        if self.left_out and decided is not None and not (
-            (decided.measure and not self._named_by_default) or (not decided.measure and decided.filters)
-        ):  # fmt: skip
-            return None  # what is computed has to be named
-        return decided
+        if decided is None or not (self.left_out or decided.kind == SHARE):
+            return decided
+        named = decided.filters or decided.part if not decided.measure else not self._named_by_default
+        return decided if named and not self._passes_over(decided, by_header) else None
+
+    def _passes_over(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
+        """Return whether the question names a column of numbers that a form does not use: "what part of A is B"."""
+        used = {*form.measures, form.other, *(at for one in form.filters for at in (one.column, one.other))}
+        words = {place for column in used for place in by_header.get(column, ())}
+        return any(by_header[one] - words for one in by_header if one in self._subject.numeric and one not in used)
 
     def why(self) -> str:
         """Return why there is no form, or several, as a sentence; "" where no word or column says it."""
