@@ -8,7 +8,7 @@ that name nothing and turn nothing may be left out, which the answer then says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from footnote_text.locales import TableWords
 
@@ -87,7 +87,7 @@ class AskedForm(AskedWords):
         self.unknown += other
         if other:
             return None
-        measure = placed.columns[0] if placed.columns else self._measure(by_header, said)
+        measure = placed.columns[0] if placed.columns else self._measure(by_header, said, filters)
         if compared is not None:
             measure = compared.column
         key = self._key(by_header, said)
@@ -238,7 +238,9 @@ class AskedForm(AskedWords):
             tuple(units(phrase)) for phrase in self._words.total
         }
 
-    def _measure(self, by_header: Mapping[int, set[int]], said: Mapping[str, int]) -> int | None:
+    def _measure(
+        self, by_header: Mapping[int, set[int]], said: Mapping[str, int], filters: Sequence[Filter]
+    ) -> int | None:
         """Return the column of numbers that is asked about, 0 for none; None where several may be."""
         numeric = {
             column: sum(2 if self._asked[place] in tokens(self._subject.headers[column]) else 1 for place in places)
@@ -255,8 +257,14 @@ class AskedForm(AskedWords):
         best = max(numeric.values())
         first = [column for column, hits in numeric.items() if hits == best]
         # A column that holds no numbers we know, and is named by the same words, may as well be meant.
-        if any(by_header[first[0]] <= places for column, places in by_header.items() if column != first[0]):
+        texts = {one.column for one in filters}
+        if any(
+            by_header[first[0]] <= places for column, places in by_header.items()
+            if column != first[0] and not (column in texts and by_header[first[0]] < places)
+        ):  # fmt: skip
             return None
+        if len(first) == 2 and "comparison" in said:
+            return min(first, key=lambda column: min(by_header[column]))  # what is compared
         if len(first) > 1:
             self.several += [self._subject.headers[column] for column in sorted(first)]
         return first[0] if len(first) == 1 else None
@@ -276,6 +284,8 @@ class AskedForm(AskedWords):
                 # The first so many "by" a number, of rows or of what the question names.
                 return (texts or [self._subject.naming])[0] if len(texts) < 2 else None
             return near[0] if len(near) == 1 else None
+        if DISTINCT in said and texts:  # "how many different towns have we sold to": the nearest
+            return min(texts, key=lambda column: min(abs(place - said[DISTINCT]) for place in by_header[column]))
         return texts[0] if len(texts) == 1 else self._subject.naming
 
 

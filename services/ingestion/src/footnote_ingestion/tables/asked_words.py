@@ -153,6 +153,11 @@ class AskedWords:
                     there = [(start, start + size)] if size >= SHORTEST_RUN else []
                 for start, end in there:
                     hits.setdefault(column, set()).update(range(start, end))
+        # "En blanco" is not named by a question's "en".
+        empty = [column for column, places in hits.items() if all(self._asked[at] in self._stop for at in places)]
+        for column in empty:
+            if not set(tokens(self._subject.headers[column])) <= self._stop:
+                del hits[column]
         for places in hits.values():
             self._take(places, "header")
         return hits
@@ -212,9 +217,10 @@ class AskedWords:
             place for place in self._free() if self._asked[place] not in self._stop or self._asked[place] in turning
         ]
         words = list(dict.fromkeys(self._asked[place] for place in unknown))
+        counting = {fold(one) for one in (*self._words.numbers, *self._words.ordinals)}
         if self._leaves_out and len(words) <= _MOST_LEFT_OUT and all(
             (place not in self._capitals or place == said.get(COUNT))  # what is counted is no name, in German neither
-            and self._asked[place] not in turning
+            and self._asked[place] not in turning and self._asked[place] not in counting
             and self._asked[place].isalpha() and not is_unspaced(self._asked[place][0])
             for place in unknown
         ):  # fmt: skip
