@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cache
 from importlib import metadata
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from footnote_kit.errors import FootnoteError
 
@@ -14,11 +14,12 @@ T = TypeVar("T")
 
 def entry_points(group: str) -> metadata.EntryPoints:
     """Return a group's entry points. Installed packages are read once: a launch does so for all its processes."""
-    return _all_entry_points().select(group=group)
+    found: metadata.EntryPoints = _all_entry_points().select(group=group)
+    return found
 
 
 @cache
-def _all_entry_points() -> metadata.EntryPoints:
+def _all_entry_points() -> Any:  # a class of its own before Python 3.12
     return metadata.entry_points()
 
 
