@@ -14,7 +14,7 @@ FAILURE_HINTS = {
     "UNSUPPORTED": "Convert it to a format that is read: pdf, docx, pptx, xlsx, csv, html, md or txt.",
     "OUT_OF_MEMORY": "Split the file into smaller ones, or save it again in a simpler form.",
     "PARSER_CRASHED": "Open the file in the program that made it, save it again, and upload that copy.",
-    "PARSER_KILLED": "Reindex it later; if it fails again, have the operator look at the machine's free memory and load.",
+    "PARSER_KILLED": "Reindex it later; if it fails again, ask the operator about the machine's memory and load.",
     "EMBEDDING_FAILED": "Check the collection's embedding provider and its key, then reindex the document.",
     "STORE_FAILED": "Reindex the document; if it fails again, look at the vector store.",
     "COLLECTION_INVALID": "Check that the collection exists and its settings are valid, then reindex the document.",
