@@ -77,7 +77,7 @@ class AskedForm(AskedWords):
         money = Money(self._text, self._asked, self._language)
         self._take(money.words(set(self._subject.currencies.values())) & set(self._free()), "currency")
         filters += self._inflected_values()
-        is_known = self._rest_says_nothing(said)
+        is_known = self._rest_says_nothing()
         self.known = sum(kind in ("header", "value", "about", "period") for kind in self._taken.values())
         self.known += set(tokens(self._own_name)) <= set(self._asked) if self._own_name else 0
         if not is_known:

@@ -11,6 +11,7 @@ from footnote_text.stopwords import STOP_WORDS
 from footnote_ingestion.tables import literals, periods
 from footnote_ingestion.tables.currencies import sets_apart_by_space
 from footnote_ingestion.tables.forms import (
+    AVERAGE,
     BRACKETS,
     COUNT,
     DISTINCT,
@@ -19,6 +20,7 @@ from footnote_ingestion.tables.forms import (
     LIMITS,
     LOWEST,
     SHARE,
+    TOTAL,
     Filter,
     Subject,
     alike,
@@ -34,6 +36,8 @@ from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_ru
 
 _LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e", "than", "dan"})
 """Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
+_MEASURING = frozenset({TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, DISTINCT, SHARE})
+"""Forms beside whose words stands what is added up, counted or compared."""
 _MOST_LEFT_OUT = 2
 _LONG = 5
 _THOUSANDS = 3
@@ -55,6 +59,7 @@ class AskedWords:
         self._stop = {fold(word) for word in STOP_WORDS.get(language, ())}
         self._capitals = capitals(question)
         self._leaves_out = leaves_out
+        self._of_measures: set[int] = set()
         self.left_out: list[str] = []
         self.unknown: list[str] = []
 
@@ -85,6 +90,7 @@ class AskedWords:
                 continue  # a column of shares
             for start, end in self._places(list(units(phrase)), exact=True):
                 self._take(range(start, end), "form")
+                self._of_measures.update(range(start, end) if form in _MEASURING else ())
                 found.setdefault(form, end)
         return found
 
@@ -208,7 +214,7 @@ class AskedWords:
                     return number
         return 1
 
-    def _rest_says_nothing(self, said: Mapping[str, int]) -> bool:
+    def _rest_says_nothing(self) -> bool:
         for phrase in self._words.said:
             for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
                 self._take(range(start, end), "said")
@@ -217,17 +223,28 @@ class AskedWords:
             place for place in self._free() if self._asked[place] not in self._stop or self._asked[place] in turning
         ]
         words = list(dict.fromkeys(self._asked[place] for place in unknown))
-        counting = {fold(one) for one in (*self._words.numbers, *self._words.ordinals)}
+        never = {*turning, *(fold(one) for one in (*self._words.numbers, *self._words.ordinals))}
         if self._leaves_out and len(words) <= _MOST_LEFT_OUT and all(
-            (place not in self._capitals or place == said.get(COUNT))  # what is counted is no name, in German neither
-            and self._asked[place] not in turning and self._asked[place] not in counting
-            and self._asked[place].isalpha() and not is_unspaced(self._asked[place][0])
+            place not in self._capitals and self._asked[place] not in never and self._asked[place].isalpha()
+            and not is_unspaced(self._asked[place][0]) and not self._is_asked_for(place)
             for place in unknown
         ):  # fmt: skip
             self.left_out = words
             return True
         self.unknown += words
         return not self.unknown
+
+    def _is_asked_for(self, place: int) -> bool:
+        """Return whether a word stands beside one of a form, but for empty ones: "total weight", "how many pieces"."""
+        for step in (-1, 1):
+            at = place + step
+            while 0 <= at < len(self._asked) and (
+                self._taken.get(at) == "said" or (at not in self._taken and self._asked[at] in self._stop)
+            ):
+                at += step
+            if at in self._of_measures:
+                return True
+        return False
 
     def _free(self) -> list[int]:
         return [place for place in range(len(self._asked)) if place not in self._taken]

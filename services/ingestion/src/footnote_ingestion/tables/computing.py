@@ -102,10 +102,13 @@ class Computing:
             if not forms.has_form(asked, words.tables):
                 continue
             found = self._fitting(question, named, words, leaves_out=True)
-            if found is not None and (computation := self._computed(*found[:2], words)) is not None:
-                if found[2] and not computation.mixed:
-                    computation.doubts.append(words.tables.left_out.format(words=", ".join(found[2])))
-                return computation
+            if found is None or (computation := self._computed(*found[:2], words)) is None:
+                continue
+            if found[2] and not computation.mixed:
+                if all(cells.count == 1 for cells in computation.cells):
+                    continue  # the cell itself is quoted, without a doubt
+                computation.doubts.append(words.tables.left_out.format(words=", ".join(found[2])))
+            return computation
         return None
 
     def _read(self, question: str, locale: str, reading: Reading) -> TableComputation | None:
