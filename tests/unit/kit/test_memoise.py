@@ -99,3 +99,18 @@ def test_threads_leave_the_sum_right() -> None:
     for one in threads:
         one.join()
     assert double.taken == sum(size for _, size, _ in double._found.values()) <= 20_000
+
+
+def test_a_memo_dict_is_emptied_when_full_and_keeps_only_what_it_may() -> None:
+    calls: Counter[str] = Counter()
+
+    @memoise.memo_dict(2, lambda text: len(text) < 3)
+    def double(text: str) -> str:
+        calls[text] += 1
+        return text * 2
+
+    assert [double[text] for text in ("a", "a", "long", "long", "b", "c", "a")] == ["aa"] * 2 + ["longlong"] * 2 + [
+        "bb", "cc", "aa",
+    ]  # fmt: skip
+    assert calls == {"a": 2, "long": 2, "b": 1, "c": 1}
+    assert set(double) == {"c", "a"}

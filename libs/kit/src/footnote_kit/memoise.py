@@ -14,6 +14,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
 
 SECONDS = 900.0
 """Seconds that an unused result stays; its source may be deleted meanwhile."""
@@ -76,3 +77,33 @@ class Memoised(Generic[P, R]):
 def memoised(most: int, size: Callable[[Any], int] = sys.getsizeof) -> Callable[[Callable[P, R]], Memoised[P, R]]:
     """Return a decorator that caches a function's results in at most `most` bytes; `size` estimates one result."""
     return lambda work: Memoised(work, most, size)
+
+
+class MemoDict(dict[K, R]):
+    """A memoising cache for many short arguments: `memo[argument]` takes one look-up, without a call of Python code.
+
+    A full one is emptied, which costs less than keeping the order of use.
+    """
+
+    def __init__(self, work: Callable[[K], R], most: int, keeps: Callable[[K], bool]) -> None:
+        """Hold at most `most` results of `work`, those of arguments for which `keeps` is true."""
+        super().__init__()
+        self._work = work
+        self._most = most
+        self._keeps = keeps
+
+    def __missing__(self, argument: K) -> R:
+        """Return the result of an argument that is not held."""
+        result = self._work(argument)
+        if self._keeps(argument):
+            if len(self) >= self._most:
+                self.clear()
+            self[argument] = result
+        return result
+
+    cache_clear = dict.clear
+
+
+def memo_dict(most: int, keeps: Callable[[K], bool]) -> Callable[[Callable[[K], R]], MemoDict[K, R]]:
+    """Return a decorator that makes a function a `MemoDict` of at most `most` results."""
+    return lambda work: MemoDict(work, most, keeps)

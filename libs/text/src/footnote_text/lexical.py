@@ -10,8 +10,10 @@ import threading
 import unicodedata
 from functools import lru_cache
 from itertools import chain, repeat
+from operator import add
 
 import Stemmer
+from footnote_kit.memoise import memo_dict
 
 from footnote_text.scripts import UNSPACED
 from footnote_text.stopwords import STOP_WORDS
@@ -40,6 +42,8 @@ _TOKEN = re.compile(
     rf"|(?P<word>(?:(?![{UNSPACED}])[\w\u0900-\u0963\u0966-\u0dff])++"
     rf"(?:['’ʼ](?:(?![{UNSPACED}])\w)++)*+)"
 )
+# Signs that are in no term when they stand before or after a word.
+_SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~’“”„«»…–—"
 _UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
 _APOSTROPHE = re.compile("['’ʼ]")
 _ELIDED_WORDS = """l d j m t s n c qu jusqu lorsqu puisqu quoiqu presqu quelqu entr un dell all nell sull dall coll
@@ -47,7 +51,6 @@ quest quell"""
 _ELIDED = frozenset(_ELIDED_WORDS.split())
 _LETTERS_DIGITS = re.compile(r"(?<=[^\W\d_]{2})(?=\d{3})")
 _LONE = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "œ": "oe", "æ": "ae", "þ": "th", "ħ": "h"}
-_local = threading.local()
 
 
 @lru_cache(maxsize=4096)
@@ -70,15 +73,23 @@ def fold(text: str) -> str:
     return "".join(char if char.isascii() else _fold_char(char) for char in folded)
 
 
+class _Stemmers(threading.local):
+    """Stemmers by language, of one thread: they keep state and are not safe to share."""
+
+    def __init__(self) -> None:
+        self.by_language: dict[str, Stemmer.Stemmer] = {}
+
+
+_stemmers = _Stemmers()
+
+
 def _stem(word: str, language: str) -> str:
-    name = _STEMMERS.get(language)
-    if name is None:
-        return word
-    # Stemmer objects keep state and are not safe to share between threads.
-    stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
-    if name not in stemmers:
-        stemmers[name] = Stemmer.Stemmer(name, 0)
-    return str(stemmers[name].stemWord(word))
+    stemmer = _stemmers.by_language.get(language)
+    if stemmer is None:
+        if language not in _STEMMERS:
+            return word
+        stemmer = _stemmers.by_language[language] = Stemmer.Stemmer(_STEMMERS[language], 0)
+    return str(stemmer.stemWord(word))
 
 
 @lru_cache(maxsize=16)
@@ -90,24 +101,26 @@ def _stop_words(language: str) -> frozenset[str]:
 @lru_cache(maxsize=20_000)
 def _word_terms(word: str, language: str) -> tuple[str, ...]:
     """Return the terms of one compatibility-normalised and case-folded word."""
+    stop_words = _stop_words(language)
+    if word.isalpha() and "ʼ" not in word:
+        return () if word in stop_words else tuple(_piece_terms(word, language))
+    return tuple(term for one in _pieces(word) if one not in stop_words for term in _piece_terms(one, language))
+
+
+def _pieces(word: str) -> list[str]:
+    """Return the parts of a word with apostrophes or underscores, without elided articles and a possessive "s"."""
     parts = [part for part in _APOSTROPHE.split(word) if part]
     if len(parts) > 1:
         if parts[0] in _ELIDED:
             parts = parts[1:]
         if len(parts) > 1 and parts[-1] == "s":
             parts = parts[:-1]
-    terms: list[str] = []
-    for part in parts:
-        for piece in part.replace("_", " ").split():
-            if piece in _stop_words(language):
-                continue
-            terms.extend(_piece_terms(piece, language))
-    return tuple(terms)
+    return [piece for part in parts for piece in part.replace("_", " ").split()]
 
 
 def _piece_terms(piece: str, language: str) -> list[str]:
     plain = fold(piece[:_MAX_WORD])
-    if any(char.isdigit() for char in plain):
+    if not plain.isalpha() and any(char.isdigit() for char in plain):
         # "fy2019" must also be found as "2019".
         halves = _LETTERS_DIGITS.split(plain)
         return [plain[:_MAX_TERM]] + ([half[:_MAX_TERM] for half in halves] if len(halves) > 1 else [])
@@ -134,22 +147,14 @@ def terms(text: str, language: str = "") -> list[str]:
     language = language.lower()[:2]
     normal = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
     # No term crosses white space, and most stretches between white space are already cached.
-    stretches = normal.split()
-    if max(map(len, stretches), default=0) <= _MAX_KEPT:
-        return list(chain.from_iterable(map(_kept_terms, stretches, repeat(language))))
-    result: list[str] = []
-    for stretch in stretches:
-        result += _kept_terms(stretch, language) if len(stretch) <= _MAX_KEPT else _stretch_terms(stretch, language)
-    return result
+    return list(chain.from_iterable(map(_terms_of_stretches.__getitem__, zip(normal.split(), repeat(language)))))
 
 
-@lru_cache(maxsize=50_000)
-def _kept_terms(stretch: str, language: str) -> tuple[str, ...]:
-    return tuple(_stretch_terms(stretch, language))
-
-
-def _stretch_terms(stretch: str, language: str) -> list[str]:
+def _stretch_terms(stretch: str, language: str) -> tuple[str, ...]:
     """Return the terms of normalised text without white space."""
+    word = stretch.strip(_SIGNS)
+    if word.isalpha() and (word.isascii() or not _UNSPACED_CHAR.search(word)):
+        return _word_terms(word, language)  # most stretches
     result: list[str] = []
     for match in _TOKEN.finditer(stretch):
         kind = match.lastgroup
@@ -163,8 +168,17 @@ def _stretch_terms(stretch: str, language: str) -> list[str]:
         elif len(value) == 1:
             result.append(value)
         else:
-            result.extend(value[i : i + 2] for i in range(len(value) - 1))
-    return result
+            result.extend(map(add, value, value[1:]))
+    return tuple(result)
+
+
+def _is_short(stretch: tuple[str, str]) -> bool:
+    return len(stretch[0]) <= _MAX_KEPT
+
+
+@memo_dict(50_000, _is_short)
+def _terms_of_stretches(stretch: tuple[str, str]) -> tuple[str, ...]:
+    return _stretch_terms(*stretch)
 
 
 def lexical_text(text: str, language: str = "") -> str:

@@ -6,10 +6,13 @@ import hashlib
 import math
 import os
 import re
+import string
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from footnote_kit.memoise import memo_dict
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -24,7 +27,13 @@ _PIECE = re.compile(r"\S{1,400}\s*|\s+")
 _PIECE_CHARS = 20_000
 _ESTIMATE = re.compile(
     r"(?P<lower>[A-Z]?[a-z]+)|(?P<upper>[A-Z]+)|(?P<digits>\d+)|(?P<newlines>[\r\n]+)|(?P<space>[ \t]+)"
-    r"|(?P<ascii>[!-/:-@\[-`{-~])|(?P<latin>[\u00a0-\u024f])|(?P<script>[\u0370-\u06ff])|(?P<other>[\s\S])"
+    r"|(?P<ascii>[!-/:-@\[-`{-~]+)|(?P<latin>[\u00a0-\u024f]+)|(?P<script>(?:(?!\d)[\u0370-\u06ff])+)"
+    r"|(?P<dense>[\u3000-\u9fff\uac00-\ud7a3]+)|(?P<other>[\s\S])"
+)
+# Characters of ASCII that cost the same, so that few different stretches remain.
+_ALIKE = bytes.maketrans(
+    f"{string.ascii_lowercase}{string.ascii_uppercase}{string.digits}{string.punctuation}\r".encode(),
+    b"a" * 26 + b"A" * 26 + b"0" * 10 + b"." * 32 + b"\n",
 )
 # The cost of a blank depends on the text after it, so it belongs to that stretch.
 _STRETCH = re.compile(r"[ \t]*[^ \t]+|[ \t]+")
@@ -60,18 +69,14 @@ def tokenizer_name() -> str:
 
 def estimate(text: str) -> int:
     """Count tokens without a vocabulary; in practice never below the true cl100k_base count."""
+    text = text.encode(errors="surrogatepass").translate(_ALIKE).decode(errors="surrogatepass")
     # No token of the estimate crosses blanks, and most stretches between them are already cached.
-    stretches = _STRETCH.findall(text)
-    if max(map(len, stretches), default=0) <= _MAX_KEPT:
-        total = sum(map(_kept_cost, stretches))
+    if "  " in text or "\t" in text:
+        total = sum(map(_costs.__getitem__, _STRETCH.findall(text)))
     else:
-        total = sum([_kept_cost(one) if len(one) <= _MAX_KEPT else _cost(one) for one in stretches])
+        first, *others = text.split(" ")
+        total = _costs[first] + sum(map(_costs_after_space.__getitem__, others))
     return -(-total // _UNITS)
-
-
-@lru_cache(maxsize=20_000)
-def _kept_cost(stretch: str) -> int:
-    return _cost(stretch)
 
 
 def _cost(stretch: str) -> int:
@@ -96,16 +101,28 @@ def _cost(stretch: str) -> int:
             if not after or after.isdigit() or (stretch[match.end() - 1] == "\t" and not after.isalpha()):
                 total += _UNITS
         elif kind == "ascii":
-            total += _UNITS
+            total += _UNITS * length
         elif kind == "latin":
-            total += _UNITS * 17 // 10
+            total += _UNITS * 17 // 10 * length
         elif kind == "script":
-            total += _UNITS * 11 // 10
+            total += _UNITS * 11 // 10 * length
+        elif kind == "dense":
+            total += _UNITS * 2 * length
         else:
-            char = match.group()
-            dense = "\u3000" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3"
-            total += _UNITS * (2 if dense else len(char.encode(errors="replace")))
+            total += _UNITS * len(match.group().encode(errors="replace"))
     return total
+
+
+def _is_short(stretch: str) -> bool:
+    return len(stretch) <= _MAX_KEPT
+
+
+_costs = memo_dict(20_000, _is_short)(_cost)
+
+
+@memo_dict(20_000, _is_short)
+def _costs_after_space(word: str) -> int:
+    return _cost(f" {word}")
 
 
 def count(text: str) -> int:
