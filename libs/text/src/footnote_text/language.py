@@ -33,6 +33,7 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _WITHIN = {"ary": "ar", "arz": "ar"}
 """The model's codes for Moroccan and Egyptian Arabic, and the macrolanguage that ISO 639-3 assigns them to."""
+_BEYOND_LATIN = re.compile("[\u0370-\U0010ffff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-z]")
 
@@ -76,7 +77,7 @@ def _sample(text: str) -> str:
 
 
 def _by_script(text: str) -> str:
-    if text.isascii():
+    if not _BEYOND_LATIN.search(text):
         return ""
     letters = len(_LETTER.findall(text))
     if letters == 0:

@@ -36,12 +36,16 @@ class Identifier(LanguageIdentifier):  # type: ignore[misc]  # it ships no types
     def _raw_score(self, text: bytes) -> Table:
         """Return the scores of encoded text by language."""
         found = self.tk_output[self._states(text)]
-        features, firsts, counts = np.unique(found[found >= 0], return_index=True, return_counts=True)
-        if not len(features):
+        found = found[found >= 0]
+        if not len(found):
             return np.zeros(len(self.nb_classes), dtype=np.float32)
         # In the order of the text, as the library adds them: floating-point sums depend on it.
-        order = np.argsort(firsts)
-        scores: Table = np.log1p(counts[order].astype(np.float32)) @ self.nb_ptc[features[order]] + self.nb_pc
+        places = np.arange(len(found))
+        firsts: Table = np.empty(len(self.nb_ptc), dtype=np.intp)
+        firsts[found[::-1]] = places[::-1]  # of repeated indices, the last assignment stays
+        features = found[firsts[found] == places]
+        counts = np.bincount(found)[features].astype(np.float32)
+        scores: Table = np.log1p(counts) @ self.nb_ptc.take(features, axis=0) + self.nb_pc
         return scores
 
     def _states(self, text: bytes) -> Table:
