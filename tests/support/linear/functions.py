@@ -43,7 +43,7 @@ from footnote_retrieval import memory
 from footnote_retrieval.query import files, whole_file
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
-from footnote_text import a1, abbreviations, anaphora, dialogue, intents, locales, scripts, tokens
+from footnote_text import a1, abbreviations, anaphora, dialogue, intents, locales, scripts, sentences, tokens
 
 from support.linear.patterns import modules
 
@@ -101,6 +101,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.substitution.swapped": lambda t: substitution.swapped(
         t, phrases.tokens("in the Lyra hall", "en"), ["Vela"], "en", corrects=False
     ),
+    "footnote_text.sentences.starts_from": lambda t: sentences.starts_from(t, len(t) // 2),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
     "footnote_ingestion.parsers.texts.html.write_html": lambda t: html.write_html(t, _writer(), None),
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),

@@ -1,5 +1,5 @@
 import pytest
-from footnote_text.sentences import split
+from footnote_text.sentences import split, starts_from
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +63,10 @@ def test_spans_are_ordered_and_cover_everything_but_space(text: str) -> None:
 def test_ordinals_and_abbreviations_end_no_sentence(text: str) -> None:
     """What follows "Bis zum 15." reads as an ordinal: a known fault, which joins two sentences and cuts none apart."""
     assert cut(text.replace("|", "")) == [part.strip() for part in text.split("|")]
+
+
+@given(st.text(alphabet='aB1 .!?…)"\n-*•。」', max_size=40))
+def test_the_last_sentences_begin_where_those_of_the_whole_text_do(text: str) -> None:
+    starts = [start for start, _ in split(text)]
+    for index in range(len(text) + 1):
+        assert starts_from(text, index) == [start for start in starts if start >= index]

@@ -122,10 +122,23 @@ def split(text: str, language: str = "") -> list[tuple[int, int]]:
     Together they cover every character that is not white space. Abbreviations, initials and decimals do not end a
     sentence; CJK full stops and empty lines do. `language` is a hint and may be empty.
     """
+    return _spans(text, 0)
+
+
+def starts_from(text: str, index: int) -> list[int]:
+    """Return where the sentences begin that begin at `index` or later, as in `split` of the whole text."""
+    # No boundary contains a letter, and a sentence that contains one is not joined to the previous one.
+    known = index
+    while known > 0 and not text[known - 1].isalnum():
+        known -= 1
+    return [start for start, _ in _spans(text, max(0, known - 1)) if start >= index]
+
+
+def _spans(text: str, start: int) -> list[tuple[int, int]]:
+    """Return the spans of the sentences from `start` on."""
     # Without spaces after full stops, only CJK punctuation ends a sentence, in every language.
     spans: list[tuple[int, int]] = []
-    start = 0
-    for match in _BOUNDARY.finditer(text):
+    for match in _BOUNDARY.finditer(text, start):
         if match.end() <= start:
             continue
         mark = match.group()

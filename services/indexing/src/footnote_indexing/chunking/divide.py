@@ -53,12 +53,14 @@ def tail(piece: Piece, budget: int, sizes: Sizes) -> int | None:
         return None
     start: int | None = None
     text = piece.text
-    for first, _ in reversed(sentences.split(text)):
+    earliest = max(0, len(text) - sizes.most_characters(budget))
+    for first in reversed(sentences.starts_from(text, earliest)):
         if sizes.of(text[first:]) > budget:
             break
         start = first
     if start is None:
-        for match in reversed(list(_SPACE.finditer(text))):
+        # From one character before, because the space may end at the earliest place.
+        for match in reversed(list(_SPACE.finditer(text, max(0, earliest - 1)))):
             if sizes.of(text[match.end() :]) > budget:
                 break
             start = match.end()
@@ -123,12 +125,12 @@ def _best_end(text: str, start: int, latest: int) -> int:
         return spaces[-1]
     graphemes: list[int] = [match.end() for match in _GRAPHEME.finditer(text, start, min(len(text), latest + 64))]
     reachable = [end for end in graphemes if end <= latest] or graphemes[:1]
-    loose = [end for end in reachable if _between_words(text, end)]
-    if loose and loose[-1] >= start + (latest - start) // 2:
-        return loose[-1]
+    loose = next((end for end in reversed(reachable) if _between_words(text, end)), None)
+    if loose is not None and loose >= start + (latest - start) // 2:
+        return loose
     if spaces:
         return spaces[-1]
-    return loose[-1] if loose else reachable[-1]
+    return reachable[-1] if loose is None else loose
 
 
 def _between_words(text: str, index: int) -> bool:

@@ -15,6 +15,9 @@ from footnote_text import tokens
 HARD_LIMIT = 8000
 """Longest table row, in code points, that is kept whole."""
 
+_BYTES = 8
+"""Most bytes of a token."""
+
 Chosen: TypeAlias = tuple[collection_pb2.ChunkingStrategy.ValueType, document_pb2.ChunkingChoice.ValueType]
 """A strategy, never AUTO, and the reason for it."""
 
@@ -113,7 +116,11 @@ class Sizes:
 
     def of(self, text: str) -> int:
         """Return the size of a text; at least one token per 8 bytes, because the store limits bytes."""
-        return max(tokens.count(text), len(text.encode()) // 8) if self.in_tokens else len(text)
+        return max(tokens.count(text), len(text.encode()) // _BYTES) if self.in_tokens else len(text)
+
+    def most_characters(self, size: int) -> int:
+        """Return a number of characters that no text of at most this size exceeds."""
+        return _BYTES * (size + 1) if self.in_tokens else size
 
     def total(self, pieces: Sequence[Piece]) -> int:
         """Return the joint size of neighbouring pieces, including the space between them."""
