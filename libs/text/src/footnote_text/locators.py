@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote.types.v1.table_pb2 import TableCell
 
-from footnote_text import a1, locales
+from footnote_text import a1
 
 _HEADING_SEPARATOR = " › "
 _LONGEST_HEADER = 80  # characters
@@ -19,6 +19,9 @@ def label(filename: str, locator: Locator, locale: str = "en", cell: TableCell |
     `cell` is the cell of a table at the place; outside of sheets it is named by its headers: "report.docx, Wards, row
     'Neurology', column 'Beds'". An unknown `locale` means English.
     """
+    # Imported late, because the process that cuts documents needs `join` only.
+    from footnote_text import locales
+
     words = locales.choose(locale).places
     parts = [filename] if filename else []
     headings = _HEADING_SEPARATOR.join(locator.heading_path)
@@ -75,15 +78,14 @@ def narrow(locator: Locator, anchors: Sequence[Anchor], span: TextSpan | tuple[i
     ]
     result = Locator()
     result.CopyFrom(locator)
-    if touched:
-        _join(result, touched)
+    join(result, touched)
     if locator.HasField("span"):
         result.span.start = locator.span.start + start
         result.span.end = locator.span.start + end
     return result
 
 
-def _join(result: Locator, places: Sequence[Locator]) -> None:
+def join(result: Locator, places: Sequence[Locator]) -> None:
     """Set the place of `result` to the smallest one that contains all `places`, if they are of one kind."""
     kinds = {place.WhichOneof("place") for place in places}
     if len(kinds) != 1:

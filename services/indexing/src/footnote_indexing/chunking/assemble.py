@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -11,7 +11,7 @@ from footnote.stages.v1 import parsing_pb2
 from footnote.types.v1 import locator_pb2, table_pb2
 from footnote_kit.errors import InvalidArgument
 from footnote_text import tables as cells
-from footnote_text.locators import narrow
+from footnote_text.locators import join
 
 from footnote_indexing.chunking.model import Cut, PlacedBlock
 
@@ -73,22 +73,11 @@ class TextWindow:
                 break
             inside = block.start >= cut.start and block.end <= cut.end
             parts.append(block if inside else block.clip(cut.start, cut.end))
-        text = "\n".join(part.text for part in parts)
-        tables: list[table_pb2.Table] = []
-        anchors = [anchor for part in parts for anchor in _finest(part, cut.start, tables)]
         locator = _locator(parts, cut)
-        whole = locator.WhichOneof("place")
-        place = getattr(locator, whole) if whole else None
-        # An anchor says more than the passage where its place is narrower, or its headings go deeper.
-        kept = [
-            one
-            for one in anchors
-            if whole is None
-            or one.HasField("cell")
-            or getattr(one.locator, whole) != place
-            or one.locator.heading_path != locator.heading_path
-        ]
-        return Passage(text, locator, kept, tables)
+        tells_more = _narrower(locator)
+        tables: list[table_pb2.Table] = []
+        anchors = [anchor for part in parts for anchor in _finest(part, cut.start, tells_more, tables)]
+        return Passage("\n".join(part.text for part in parts), locator, anchors, tables)
 
     def _first(self, start: int) -> int:
         """Return the index of the first block that ends after a place."""
@@ -102,14 +91,10 @@ class TextWindow:
 
 def _locator(parts: Sequence[PlacedBlock], cut: Cut) -> locator_pb2.Locator:
     """Return the smallest locator that covers all parts."""
-    places = [anchor for part in parts for anchor in _places(part, cut.start)]
-    base = locator_pb2.Locator()
+    locator = locator_pb2.Locator()
     if parts:
-        base.CopyFrom(parts[0].block.locator)
-    del base.heading_path[:]
-    base.span.start = cut.start
-    base.span.end = cut.end
-    locator = narrow(base, places, (0, cut.end - cut.start))
+        locator.CopyFrom(parts[0].block.locator)
+        join(locator, [place for part in parts for place in _places(part)])
     del locator.heading_path[:]
     locator.heading_path.extend(_common_path(parts))
     locator.span.start = cut.start
@@ -117,38 +102,64 @@ def _locator(parts: Sequence[PlacedBlock], cut: Cut) -> locator_pb2.Locator:
     return locator
 
 
-def _places(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
+def _places(part: PlacedBlock) -> list[locator_pb2.Locator]:
     """Return the locators of a part: its block's when whole, else as narrow as its anchors or lines allow."""
-    if len(part.text) < len(part.block.text):
-        clipped = [one for one in _clipped_anchors(part, origin) if one.locator.WhichOneof("place")]
-        if clipped:
-            return clipped
-    return [_anchor(part, origin, _own_place(part))] if part.block.locator.WhichOneof("place") else []
+    if not part.is_whole:
+        found = [anchor.locator for anchor, _, _ in _anchors(part) if anchor.locator.WhichOneof("place")]
+        if found:
+            return found
+    return [_own_place(part)] if part.block.locator.WhichOneof("place") else []
 
 
-def _finest(part: PlacedBlock, origin: int, tables: list[table_pb2.Table]) -> list[locator_pb2.Anchor]:
-    """Return the anchors of a part; if they have no place, its own as well, so that a citation can name it.
+def _finest(
+    part: PlacedBlock,
+    origin: int,
+    tells_more: Callable[[locator_pb2.Locator], bool],
+    tables: list[table_pb2.Table],
+) -> list[locator_pb2.Anchor]:
+    """Return the anchors of a part whose locators tell more than the passage's.
 
-    Their cells' tables are added to `tables`.
+    If they have no place, the part's own is among them, so that a citation can name it. Their cells' tables are added
+    to `tables`.
     """
-    clipped = _clipped_anchors(part, origin)
-    _tell_tables(part, clipped, tables)
-    placed = any(anchor.locator.WhichOneof("place") for anchor in clipped if anchor.HasField("locator"))
+    kept: list[locator_pb2.Anchor] = []
+    placed = False
+    shift = part.start - part.offset - origin
+    for anchor, start, end in _anchors(part):
+        place = anchor.locator
+        placed = placed or place.WhichOneof("place") is not None
+        # A part of a value is another value, and a cell needs the description of its table.
+        is_cell = part.table is not None and anchor.HasField("cell") and end - start == _length(anchor.span)
+        if is_cell or tells_more(place):
+            copy = locator_pb2.Anchor()
+            copy.CopyFrom(anchor)
+            span = copy.span
+            span.start, span.end = start + shift, end + shift
+            if not is_cell:
+                copy.ClearField("cell")
+            kept.append(copy)
+    _tell_tables(part, kept, tables)
     if placed or not part.block.locator.WhichOneof("place"):
-        return clipped
-    return [_anchor(part, origin, _own_place(part)), *clipped]
+        return kept
+    own = _own_place(part)
+    return [_anchor(part, origin, own), *kept] if tells_more(own) else kept
+
+
+def _narrower(passage: locator_pb2.Locator) -> Callable[[locator_pb2.Locator], bool]:
+    """Return a test whether a place is narrower than the passage's, or its headings go deeper."""
+    kind = passage.WhichOneof("place")
+    if kind is None:
+        return lambda one: True
+    place, headings = getattr(passage, kind), list(passage.heading_path)
+    return lambda one: getattr(one, kind) != place or one.heading_path != headings
 
 
 def _tell_tables(part: PlacedBlock, anchors: Sequence[locator_pb2.Anchor], tables: list[table_pb2.Table]) -> None:
     """Make the cells of a part refer to their table among those of the passage."""
-    if part.table is None:
-        for anchor in anchors:
-            anchor.ClearField("cell")
-        return
-    if not any(anchor.HasField("cell") for anchor in anchors):
+    if part.table is None or not any(anchor.HasField("cell") for anchor in anchors):
         return
     shown = part.table
-    names = _names_outside(part) if len(part.text) < len(part.block.text) else []
+    names = [] if part.is_whole else _names_outside(part)
     if part.block.table_part.rows or names:
         shown = table_pb2.Table()
         shown.CopyFrom(part.table)
@@ -178,39 +189,40 @@ def _names_outside(part: PlacedBlock) -> list[str]:
     ]
 
 
-def _clipped_anchors(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
-    shift = part.start - part.offset - origin
-    last = part.offset + len(part.text)
-    anchors = []
+def _anchors(part: PlacedBlock) -> Iterator[tuple[locator_pb2.Anchor, int, int]]:
+    """Yield the anchors in a part, with the stretches of the block's text that are in it."""
+    first, last = part.offset, part.offset + len(part.text)
     for anchor in part.block.anchors:
-        start, end = max(anchor.span.start, part.offset), min(anchor.span.end, last)
+        span = anchor.span
+        start, end = max(span.start, first), min(span.end, last)
         if start < end:
-            copy = locator_pb2.Anchor()
-            copy.CopyFrom(anchor)
-            copy.span.start, copy.span.end = start + shift, end + shift
-            if end - start < anchor.span.end - anchor.span.start:
-                copy.ClearField("cell")  # a part of a value is another value
-            anchors.append(copy)
-    return anchors
+            yield anchor, start, end
+
+
+def _length(span: locator_pb2.TextSpan) -> int:
+    return span.end - span.start
 
 
 def _anchor(part: PlacedBlock, origin: int, place: locator_pb2.Locator) -> locator_pb2.Anchor:
     start = part.start - origin
-    return locator_pb2.Anchor(span=locator_pb2.TextSpan(start=start, end=start + len(part.text)), locator=place)
+    anchor = locator_pb2.Anchor(span=locator_pb2.TextSpan(start=start, end=start + len(part.text)), locator=place)
+    anchor.locator.ClearField("span")
+    return anchor
 
 
 def _own_place(part: PlacedBlock) -> locator_pb2.Locator:
-    """Return a part's locator; if its block keeps line breaks, the part's own lines."""
-    place = locator_pb2.Locator()
-    place.CopyFrom(part.block.locator)
-    place.ClearField("span")
+    """Return the block's locator; for a part of a block that keeps line breaks, with the part's own lines."""
+    place = part.block.locator
+    if part.is_whole or not place.HasField("lines"):
+        return place
     whole = part.block.text
-    if place.HasField("lines") and len(part.text) < len(whole):
-        lines = place.lines
-        if lines.last_line - lines.first_line == whole.count("\n"):
-            lines.first_line += whole.count("\n", 0, part.offset)
-            lines.last_line = lines.first_line + part.text.count("\n")
-    return place
+    if place.lines.last_line - place.lines.first_line != whole.count("\n"):
+        return place
+    own = locator_pb2.Locator()
+    own.CopyFrom(place)
+    own.lines.first_line += whole.count("\n", 0, part.offset)
+    own.lines.last_line = own.lines.first_line + part.text.count("\n")
+    return own
 
 
 def _common_path(parts: Sequence[PlacedBlock]) -> list[str]:
@@ -221,6 +233,8 @@ def _common_path(parts: Sequence[PlacedBlock]) -> list[str]:
         return []
     common = paths[0]
     for path in paths[1:]:
+        if path == common:
+            continue
         length = 0
         while length < min(len(common), len(path)) and common[length] == path[length]:
             length += 1

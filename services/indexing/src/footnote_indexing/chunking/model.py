@@ -39,6 +39,8 @@ class PlacedBlock:
     """Where `text` begins inside the whole block's text."""
     table: table_pb2.Table | None = None
     """The description of its table, if the block is a row."""
+    is_whole: bool = True
+    """Whether it is the whole block."""
 
     @property
     def end(self) -> int:
@@ -78,7 +80,9 @@ class PlacedBlock:
     def clip(self, start: int, end: int) -> PlacedBlock:
         """Return the part between two places of the document's text."""
         first, last = max(start, self.start) - self.start, min(end, self.end) - self.start
-        return PlacedBlock(self.block, self.start + first, self.text[first:last], self.offset + first, self.table)
+        text = self.text[first:last]
+        is_whole = self.is_whole and len(text) == len(self.text)
+        return PlacedBlock(self.block, self.start + first, text, self.offset + first, self.table, is_whole)
 
 
 @dataclass(frozen=True, slots=True)
