@@ -121,6 +121,7 @@ async def test_a_word_that_is_left_out_is_said_as_a_doubt(
     [
         "Total amount of Toulouse",  # a name
         "Total amount without Lyon",  # it turns the meaning
+        "Total amount of Lyon rather than Nice",
         "Total amount booked, dispatched and returned",  # too many
         "Total amount of order 77",  # a number
         "Total shipping for Lyon",  # nothing that it would be the total of

@@ -34,7 +34,7 @@ from footnote_ingestion.tables.forms import (
 )
 from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_run
 
-_LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e", "than", "dan"})
+_LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
 """Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
 _MEASURING = frozenset({TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, DISTINCT, SHARE})
 """Forms beside whose words stands what is added up, counted or compared."""
