@@ -20,6 +20,7 @@ from footnote_kit.telemetry import counter
 
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.sources.documents import Content, DocumentStore, label_of
+from footnote_edge.sources.opened_file import opened
 from footnote_edge.sources.ports import Connection, Item, ItemFailed, Permissions, SourceRefused, SourceUnavailable
 from footnote_edge.sources.stored import (
     FAILED,
@@ -218,13 +219,15 @@ class Transfer:
         part = path.with_suffix(".part")
         received = 0
         try:
-            with await asyncio.to_thread(part.open, "wb") as file:
-                async with aclosing(cast("AsyncGenerator[bytes]", run.connection.fetch(item))) as stream:
-                    async for piece in stream:
-                        received += len(piece)
-                        if received > self._item_bytes:
-                            raise ItemFailed("TOO_LARGE", f"It has more than {self._item_bytes} bytes.", permanent=True)
-                        await asyncio.to_thread(file.write, piece)
+            async with (
+                opened(lambda: part.open("wb")) as file,
+                aclosing(cast("AsyncGenerator[bytes]", run.connection.fetch(item))) as stream,
+            ):
+                async for piece in stream:
+                    received += len(piece)
+                    if received > self._item_bytes:
+                        raise ItemFailed("TOO_LARGE", f"It has more than {self._item_bytes} bytes.", permanent=True)
+                    await asyncio.to_thread(file.write, piece)
             await asyncio.to_thread(part.rename, path)
         finally:
             with contextlib.suppress(OSError):

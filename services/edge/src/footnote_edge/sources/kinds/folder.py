@@ -10,6 +10,7 @@ from urllib.parse import quote, urljoin
 from pydantic import Field
 
 from footnote_edge.sources.kinds.folder_watch import FolderWatch
+from footnote_edge.sources.opened_file import opened
 from footnote_edge.sources.patterns import Selecting, file_name, wanted
 from footnote_edge.sources.ports import (
     Item,
@@ -60,8 +61,7 @@ class FolderConnection:
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
         """Yield a file's bytes; raises ItemGone and ItemFailed."""
-        file = await asyncio.to_thread(self._open, item.id)
-        with os.fdopen(file, "rb") as handle:
+        async with opened(lambda: os.fdopen(self._open(item.id), "rb")) as handle:
             while part := await asyncio.to_thread(handle.read, _PART):
                 yield part
 
