@@ -76,6 +76,7 @@ class AskedForm(AskedWords):
         self._take(about, "about")
         money = Money(self._text, self._asked, self._language)
         self._take(money.words(set(self._subject.currencies.values())) & set(self._free()), "currency")
+        self._said()
         filters += self._inflected_values()
         is_known = self._rest_says_nothing()
         self.known = sum(kind in ("header", "value", "about", "period") for kind in self._taken.values())

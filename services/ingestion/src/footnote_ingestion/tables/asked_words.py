@@ -214,10 +214,13 @@ class AskedWords:
                     return number
         return 1
 
-    def _rest_says_nothing(self) -> bool:
+    def _said(self) -> None:
+        """Take the words that add nothing to a question's meaning."""
         for phrase in self._words.said:
             for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
                 self._take(range(start, end), "said")
+
+    def _rest_says_nothing(self) -> bool:
         turning = {fold(one) for one in TURNING.get(self._language, "").split()} - _LINKING
         unknown = [
             place for place in self._free() if self._asked[place] not in self._stop or self._asked[place] in turning
