@@ -37,6 +37,7 @@ from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support import edge_sources as kept
 from support.doubles.stages import World, serve_doubles
+from support.sqlite_file import change
 
 OTHER = (("x-footnote-tenant", "default"), ("x-footnote-user", "other"), ("x-footnote-role", "writer"))
 READER = (("x-footnote-tenant", "default"), ("x-footnote-user", "reader"), ("x-footnote-role", "reader"))
@@ -273,15 +274,12 @@ async def test_due_sources_are_synchronised_by_themselves(
 ) -> None:
     source = await begin(edge, folder, interval="60s")
     write(folder, "a.txt", "first")
-    import sqlite3
-
-    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:
-        database.execute("UPDATE sources SET next_time = '2020-01-01 00:00:00.000000'")
+    database = tmp_path / "data" / "edge" / "edge.db"
+    await change(database, "UPDATE sources SET next_time = '2020-01-01 00:00:00.000000'")
     await world.until(lambda: bool(world.documents))
     now = await kept.settled(edge, source)
     assert now.next_sync_time.ToDatetime() > now.in_step_time.ToDatetime()
-    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:  # a clock that was wrong
-        database.execute("UPDATE sources SET next_time = '2090-01-01 00:00:00.000000'")
+    await change(database, "UPDATE sources SET next_time = '2090-01-01 00:00:00.000000'")  # a clock that was wrong
     write(folder, "b.txt", "second")
     await world.until(lambda: len(world.documents) == 2)
 

@@ -32,6 +32,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support.blocks import article
 from support.chunks import make_chunk
 from support.indexing import Client
+from support.sqlite_file import change
 
 pytestmark = pytest.mark.full
 
@@ -158,12 +159,12 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
         await add("Old", range(6))
         await add("New", range(2))
         # As a damaged log leaves it: the newest commits are gone, of new rows and of a changed one.
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
-            ledger.execute("DELETE FROM indexing_revisions WHERE document_id LIKE '%/r4' OR document_id LIKE '%/r5'")
-            ledger.execute("DELETE FROM indexing_revisions WHERE document_id LIKE '%/r1' AND revision = 2")
-            ledger.execute(
-                "UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL WHERE document_id LIKE '%/r1'"
-            )
+        await change(
+            tmp_path / "indexing" / "indexing.db",
+            "DELETE FROM indexing_revisions WHERE document_id LIKE '%/r4' OR document_id LIKE '%/r5'",
+            "DELETE FROM indexing_revisions WHERE document_id LIKE '%/r1' AND revision = 2",
+            "UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL WHERE document_id LIKE '%/r1'",
+        )
         assert await texts() == ["New 0", "Old 1", "Old 2", "Old 3"]
         [found] = [one for one in await recovery.check_all() if one != Findings()]
         lost = tuple(f"{made.id}/{key}" for key in ("r1:2", "r4:1", "r5:1"))
@@ -197,9 +198,11 @@ async def test_changed_rows_of_which_the_ledger_lost_the_change_are_listed_as_th
         old = [f"{made.id}/r{n}:1" for n in range(3)]
         gone = f"collection_key == {quote(item.collection_key)} and revision_key in [{', '.join(map(quote, old))}]"
         await store.delete(item.space, gone)
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
-            ledger.execute("DELETE FROM indexing_revisions WHERE revision = 2")
-            ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
+        await change(
+            tmp_path / "indexing" / "indexing.db",
+            "DELETE FROM indexing_revisions WHERE revision = 2",
+            "UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL",
+        )
         [found] = await recovery.check_all()
         assert found == Findings(listed_again=tuple(f"{made.id}/r{n}:2" for n in range(3)))
         listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="changed"))
@@ -224,8 +227,9 @@ async def test_own_vectors_whose_deletion_the_ledger_lost_are_listed_no_more(
         await client.stub.DeleteVectors(
             pb.DeleteVectorsRequest(scope=client.scope, collection="deleted", ids=["r0", "r2"])
         )
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
-            ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
+        await change(
+            tmp_path / "indexing" / "indexing.db", "UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL"
+        )
         await recovery.check_all()
         listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="deleted"))
         assert [row.text for row in listed.rows] == ["Row 1"]
@@ -247,8 +251,9 @@ async def test_own_vectors_added_again_while_lost_deletions_are_looked_for_stay(
         row = VectorRow(id="r", text="Row", vector=[1.0, 2.0])
         await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection="again", rows=[row]))
         await client.stub.DeleteVectors(pb.DeleteVectorsRequest(scope=client.scope, collection="again", ids=["r"]))
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
-            ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
+        await change(
+            tmp_path / "indexing" / "indexing.db", "UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL"
+        )
 
         class Meanwhile(InventoryTable):
             async def known(self, collection_id: str, index_version: int) -> set[str]:
@@ -290,8 +295,7 @@ async def test_rows_that_the_ledger_lost_go_from_an_index_that_is_being_built_to
         written = (await client.index(made.id, "moving-1", article(seed="M1"), revision=2)).chunks_stored
         rows = f"collection_key == {quote(f'{made.id}:2')}"
         assert await store.count("chunks_l2_128", rows) == written
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
-            ledger.execute("DELETE FROM indexing_revisions WHERE revision = 2")
+        await change(tmp_path / "indexing" / "indexing.db", "DELETE FROM indexing_revisions WHERE revision = 2")
         assert Findings(rows_removed=written) in await recovery.check_all()
         assert await store.count("chunks_l2_128", rows) == 0
     await database.close()
@@ -319,12 +323,14 @@ async def test_rows_of_collections_that_the_ledger_lost_go_except_own_vectors_wh
             made = await client.create(f"{name}-{accepted}")
             chunks = (await client.index(made.id, f"{name}-{accepted}", article(seed=name))).chunks_stored
             items += (await client.locate(made.name)).collections
-        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db", timeout=60)) as ledger, ledger:
-            for name in ("lost", "far", "papers"):
-                mine = "(SELECT id FROM indexing_collections WHERE name = ?)"
-                for table in ("indexing_revisions", "indexing_generations"):
-                    ledger.execute(f"DELETE FROM {table} WHERE collection_id IN {mine}", (f"{name}-{accepted}",))
-                ledger.execute("DELETE FROM indexing_collections WHERE name = ?", (f"{name}-{accepted}",))
+        mine = ", ".join(f"'{name}-{accepted}'" for name in ("lost", "far", "papers"))
+        ids = f"SELECT id FROM indexing_collections WHERE name IN ({mine})"
+        await change(
+            tmp_path / "indexing" / "indexing.db",
+            f"DELETE FROM indexing_revisions WHERE collection_id IN ({ids})",
+            f"DELETE FROM indexing_generations WHERE collection_id IN ({ids})",
+            f"DELETE FROM indexing_collections WHERE name IN ({mine})",
+        )
         await recovery.check_all()
         counts = [await store.count(one.space, f'collection_key == "{one.collection_key}"') for one in items]
         assert counts == [3, 3, 3, 0 if accepted else chunks, chunks]

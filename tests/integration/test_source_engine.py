@@ -34,6 +34,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
 from support.doubles.stages import World, serve_doubles
+from support.sqlite_file import change
 
 
 @dataclass
@@ -237,15 +238,12 @@ async def test_a_run_that_was_superseded_writes_nothing(
     edge: EdgeStub, origin: Origin, world: World, tmp_path: Path
 ) -> None:
     """Another replica takes the source while this one waits for an item: this one stops where it is."""
-    import sqlite3
-
     origin.items, origin.gate = {"a": "one"}, asyncio.Event()
     source = await kept.create(edge, "scripted", {})
     async with asyncio.timeout(240):
         while not origin.fetched:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db", timeout=60) as database:
-        database.execute("UPDATE sources SET run_token = 'of another replica'")
+    await change(tmp_path / "data" / "edge" / "edge.db", "UPDATE sources SET run_token = 'of another replica'")
     origin.gate.set()
     await asyncio.sleep(0.5)
     item = (await kept.items(edge, source))["a"]

@@ -78,7 +78,7 @@ class Parts:
 
     def check_file(self, part: Part, file: Path) -> None:
         """Raise FailedPrecondition when a SQLite file is missing or belongs to another installation."""
-        there = file.exists() and file.stat().st_size > 0
+        there = _size(file) > 0
         self.check(part, f"{part.name} database {file}", there)
         tags = {_tag(file), _tag_of(self._known_name())} - {0}
         if there and len(tags) > 1 and not self.accepts(part):
@@ -152,8 +152,8 @@ class Parts:
         return (marks / _EARLIER).exists() if marks.is_dir() else left
 
     def _databases(self) -> list[Path]:
-        found = sorted(self.folder.glob("*/*.db"))
-        return [one for one in found if one.name not in _CACHES and one.stat().st_size]
+        found = sorted(self.folder.glob("[!.]*/*.db"))  # no hidden folders: another process may be renaming its own
+        return [one for one in found if one.name not in _CACHES and _size(one)]
 
     def _mark(self, part: Part) -> Path:
         return self.folder / _MARKS / part.name
@@ -176,6 +176,14 @@ class Parts:
             sync(self.folder)
         except OSError:
             shutil.rmtree(making, ignore_errors=True)
+
+
+def _size(path: Path) -> int:
+    """Return a file's size in bytes; 0 when it is gone."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _tag_of(name: str) -> int:

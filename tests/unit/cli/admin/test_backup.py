@@ -1,13 +1,15 @@
 """A backup holds what there was, says so with checksums, and is refused where it is damaged or of a later release."""
 
 import json
+import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from footnote_cli.admin import manifest
-from footnote_cli.admin.backup import backup, settings
+from footnote_cli.admin.backup import backup, files_below, settings
 from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.restore import restore
 from footnote_cli.errors import CommandError
@@ -55,6 +57,26 @@ async def test_what_is_damaged_missing_or_newer_is_refused_and_nothing_is_left(t
     with pytest.raises(CommandError, match="not a complete backup"):
         await restore(saved, tmp_path / "new")
     assert left(tmp_path) == []
+
+
+def test_files_that_vanish_are_left_out_and_unreadable_folders_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gone", "here"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "d1").write_bytes(b"heron")
+    scandir, errors = os.scandir, {"gone": FileNotFoundError}
+
+    def failing(path: str) -> Iterator[os.DirEntry[str]]:
+        if error := errors.get(Path(path).name):
+            raise error
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)  # root reads every folder
+    assert list(files_below(tmp_path)) == [tmp_path / "here" / "d1"]
+    errors["here"] = PermissionError
+    with pytest.raises(PermissionError):
+        list(files_below(tmp_path))
 
 
 async def test_a_folder_with_something_in_it_is_filled_by_nobody(tmp_path: Path) -> None:

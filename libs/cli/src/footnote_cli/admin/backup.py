@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from importlib import metadata
@@ -118,14 +118,25 @@ def _files(deployment: Deployment, folder: Path, made: Manifest) -> None:
             made.left_out.append(f"the files of {service}, which are in an object store: keep its versions")
         if stored.files is None:
             continue
-        for path in stored.files.rglob("*"):
+        for path in files_below(stored.files):
             target = folder / FILES / service / path.relative_to(stored.files)
-            if target.exists() or not path.is_file():
+            if target.exists():
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # just deleted
                 shutil.copyfile(path, target.with_name(f"{target.name}.part"))
                 target.with_name(f"{target.name}.part").replace(target)
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder; what vanishes meanwhile is left out, what cannot be read raises OSError."""
+
+    def failed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    for parent, _, names in os.walk(folder, onerror=failed):
+        yield from (Path(parent, name) for name in names)
 
 
 def _settings(folder: Path) -> list[str]:
