@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -507,6 +508,30 @@ def test_ingest_says_which_links_it_left_out(footnote: Footnote, tmp_path: Path)
     assert result["total"] == 1
     assert footnote("ingest", "docs/b.txt").exit_code == 2
     assert json.loads(footnote("ingest", "docs", "--follow-symlinks", "--json").stdout)["total"] == 2
+
+
+def test_ingest_says_which_folders_it_cannot_read(
+    footnote: Footnote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("docs/a.txt", "docs/sub/b.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text")
+    scandir = os.scandir
+
+    def failing(path: Any) -> Any:  # also to root
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    plain = footnote("ingest", "docs")
+    assert plain.exit_code == 1
+    assert "Cannot read 1 folder or link: docs/sub." in plain.stderr
+    assert "1 document" in plain.stdout
+    assert json.loads(footnote("ingest", "docs", "--json").stdout)["skipped"] == [
+        {"path": "docs/sub", "reason": "UNREADABLE"}
+    ]
+    assert footnote("ingest", "docs/sub").exit_code == 2
 
 
 def test_ask_quiet_prints_the_answer_and_its_footnotes_alone(footnote: Footnote, edge: ScriptedEdge) -> None:

@@ -1,5 +1,7 @@
 # ruff: noqa: E501 - a table of names
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from footnote_cli.errors import CommandError
@@ -45,6 +47,18 @@ def test_what_is_not_there_is_a_wrong_call(folder: Path, path: str) -> None:
     assert caught.value.exit_code == 2
 
 
+def forbid(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a folder unreadable, also to root."""
+    scandir = os.scandir
+
+    def failing(path: str) -> Any:
+        if Path(path) == folder:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+
+
 @pytest.fixture
 def linked(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with links: to a file outside, to a folder outside, round in a circle, and to nothing."""
@@ -73,6 +87,18 @@ def test_links_are_followed_when_asked(linked: Path) -> None:
     found = find_files([str(linked)], follow_symlinks=True)
     assert sorted(file.read_text() for file in found.files) == ["a.pdf", "b.txt", "secret", "sub/c.txt"]
     assert found.links == []
+
+
+@pytest.mark.parametrize("given", [".", "*", "sub"])
+def test_folders_that_cannot_be_read_are_said(folder: Path, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid(folder / "sub", monkeypatch)
+    found = find_files([str(folder / given)])
+    assert found.unread == [folder / "sub"]
+    assert names(found.files, folder) == ([] if given == "sub" else ["a.pdf", "b.txt"])
+
+
+def test_followed_links_to_nothing_are_said(linked: Path) -> None:
+    assert find_files([str(linked)], follow_symlinks=True).unread == [linked / "gone.txt"]
 
 
 async def test_a_file_that_became_a_link_is_not_read(linked: Path) -> None:

@@ -11,10 +11,11 @@ from footnote_cli.errors import usage_error
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The files, without duplicates, and the skipped symbolic links."""
+    """The files, without duplicates; the skipped symbolic links; folders that cannot be read, and links to nothing."""
 
     files: Sequence[Path]
     links: Sequence[Path]
+    unread: Sequence[Path]
 
 
 def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
@@ -26,27 +27,29 @@ def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
     """
     found: dict[Path, Path] = {}
     links: dict[Path, None] = {}
+    unread: dict[Path, None] = {}
     for text in paths:
-        for file in _expand(text, follow_symlinks):
+        for file in _expand(text, follow_symlinks, unread):
             if file.is_symlink() and not follow_symlinks:
                 links.setdefault(file)
             else:
                 found.setdefault(file.resolve(), file)
-    return Found(list(found.values()), list(links))
+    return Found(list(found.values()), list(links), list(unread))
 
 
-def _expand(text: str, follow: bool) -> Iterable[Path]:
-    """Return files, and links if they are not to be followed."""
+def _expand(text: str, follow: bool, unread: dict[Path, None]) -> Iterable[Path]:
+    """Return files, and links if they are not to be followed; add what cannot be read to `unread`."""
     path = Path(text).expanduser()
     if path.is_symlink() and not follow:
         return [path]
     if path.is_dir():
-        return _walk(path, follow)
+        return _walk(path, follow, unread)
     if path.exists():
         return [path]
     if glob.has_magic(text):
-        files = list(_matches(path, follow))
-        if files:
+        before = len(unread)
+        files = list(_matches(path, follow, unread))
+        if files or len(unread) > before:
             return files
         raise usage_error(
             f"No file matches {text}.", "Check the pattern, and quote it so that the shell leaves it alone."
@@ -54,11 +57,15 @@ def _expand(text: str, follow: bool) -> Iterable[Path]:
     raise usage_error(f"There is no file or folder {text}.", "Check the path.")
 
 
-def _walk(folder: Path, follow: bool) -> list[Path]:
+def _walk(folder: Path, follow: bool, unread: dict[Path, None]) -> list[Path]:
     """Return the visible files under a folder, and the links; a folder is entered once, with or without links."""
     result: list[Path] = []
     entered: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=follow):
+
+    def failed(error: OSError) -> None:
+        unread.setdefault(Path(error.filename))
+
+    for place, folders, files in os.walk(folder, onerror=failed, followlinks=follow):
         status = Path(place).stat()
         if (status.st_dev, status.st_ino) in entered:
             folders.clear()
@@ -67,12 +74,14 @@ def _walk(folder: Path, follow: bool) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = [Path(place, name) for name in files if not name.startswith(".")]
         result += (file for file in inside if file.is_file() or (file.is_symlink() and not follow))
-        if not follow:
+        if follow:
+            unread.update((file, None) for file in inside if file.is_symlink() and not file.exists())
+        else:
             result += (link for name in folders if (link := Path(place, name)).is_symlink())
     return sorted(result)
 
 
-def _matches(pattern: Path, follow: bool) -> Iterator[Path]:
+def _matches(pattern: Path, follow: bool, unread: dict[Path, None]) -> Iterator[Path]:
     """Yield a pattern's matches and the files in matching folders; a link stands for the files behind it."""
     parts = pattern.parts
     fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
@@ -85,7 +94,7 @@ def _matches(pattern: Path, follow: bool) -> Iterator[Path]:
         if link is not None:
             yield link
         elif match.is_dir():
-            yield from _walk(match, follow)
+            yield from _walk(match, follow, unread)
         else:
             yield match
 

@@ -16,7 +16,7 @@ from footnote_kit.printable import printable_line
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import EXIT_FAILED, CommandError, sentence, usage_error
-from footnote_cli.files import find_files
+from footnote_cli.files import Found, find_files
 from footnote_cli.ingestion import Ingestor, Observer, Outcome
 from footnote_cli.render import tables
 from footnote_cli.render.progress import BarReport, PlainReport
@@ -25,7 +25,7 @@ from footnote_cli.session import Session
 from footnote_cli.values import parse_duration, parse_metadata
 
 _DEFAULT = "default"
-_NAMED = 3  # links named in the message about skipped ones
+_NAMED = 3  # paths named in a message about what was left out
 
 
 @connected("footnote ingest")
@@ -66,9 +66,11 @@ async def ingest(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is searchable.")] = True,
     follow_symlinks: Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")] = False,
 ) -> None:
-    """Upload documents and wait until each is searchable. Exit code 1 if any failed."""
+    """Upload documents and wait until each is searchable. Exit code 1 if any failed or a folder cannot be read."""
     found = await asyncio.to_thread(find_files, paths, follow_symlinks=follow_symlinks)
     files = found.files
+    if not files and found.unread:
+        raise usage_error(_unread(found.unread), "Check the permissions of these folders, and where links lead.")
     if not files and found.links:
         raise usage_error(_left_out(found.links), "Take what they lead to with --follow-symlinks.")
     if not files:
@@ -89,13 +91,15 @@ async def ingest(
     outcomes = await _run(session, files, metadata, name, jobs, wait, follow_symlinks)
     took = time.perf_counter() - began
     if session.as_json:
-        print_json(_as_json(outcomes, found.links, took))
+        print_json(_as_json(outcomes, found, took))
     else:
         if found.links:
             hint = "Take what they lead to with --follow-symlinks."
             session.err.print(f"{_left_out(found.links)} {hint}", style="yellow", soft_wrap=True)
+        if found.unread:
+            session.err.print(_unread(found.unread), style="red", soft_wrap=True)
         _summarise(session, outcomes, took, name)
-    if any(outcome.failed for outcome in outcomes):
+    if found.unread or any(outcome.failed for outcome in outcomes):
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -174,11 +178,19 @@ def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name:
 
 def _left_out(links: Sequence[Path]) -> str:
     """Return how many symbolic links were skipped, and the paths of the first few."""
-    named = ", ".join(map(str, links[:_NAMED])) + (", …" if len(links) > _NAMED else "")
-    return printable_line(f"Left out {plural(len(links), 'symbolic link')}: {named}.")
+    return printable_line(f"Left out {plural(len(links), 'symbolic link')}: {_first(links)}.")
 
 
-def _as_json(outcomes: Sequence[Outcome], links: Sequence[Path], took: float) -> dict[str, object]:
+def _unread(paths: Sequence[Path]) -> str:
+    """Return that folders cannot be read and links lead to nothing, and the paths of the first few."""
+    return printable_line(f"Cannot read {plural(len(paths), 'folder or link', 'folders or links')}: {_first(paths)}.")
+
+
+def _first(paths: Sequence[Path]) -> str:
+    return ", ".join(map(str, paths[:_NAMED])) + (", …" if len(paths) > _NAMED else "")
+
+
+def _as_json(outcomes: Sequence[Outcome], found: Found, took: float) -> dict[str, object]:
     documents = []
     for outcome in outcomes:
         entry: dict[str, object] = {"path": str(outcome.path), "failed": outcome.failed, "duplicate": outcome.duplicate}
@@ -188,7 +200,8 @@ def _as_json(outcomes: Sequence[Outcome], links: Sequence[Path], took: float) ->
             entry["error"] = {"reason": outcome.reason, "message": outcome.error, "hint": outcome.hint}
         documents.append(entry)
     failed = sum(outcome.failed for outcome in outcomes)
-    skipped = [{"path": str(link), "reason": "SYMLINK"} for link in links]
+    skipped = [{"path": str(link), "reason": "SYMLINK"} for link in found.links]
+    skipped += [{"path": str(path), "reason": "UNREADABLE"} for path in found.unread]
     return {
         "documents": documents,
         "total": len(outcomes),
