@@ -47,10 +47,16 @@ on_every_database = pytest.mark.parametrize("database", ["sqlite", "postgresql"]
 
 
 @pytest.fixture
-async def client(uri: str, database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+def grace(request: pytest.FixtureRequest) -> str:
+    """Seconds that a replaced revision is kept for."""
+    return str(getattr(request, "param", "0.2"))
+
+
+@pytest.fixture
+async def client(uri: str, database: str, grace: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """A client of indexing that purges and sweeps at once."""
     monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", database)
-    monkeypatch.setenv("FOOTNOTE_INDEXING_PURGE_GRACE", "0.2")
+    monkeypatch.setenv("FOOTNOTE_INDEXING_PURGE_GRACE", grace)
     monkeypatch.setenv("FOOTNOTE_INDEXING_SWEEP_INTERVAL", "0.2")
     async with serve_app(build, vector_store_uri=uri) as served:
         yield Client(served.channel)
@@ -231,6 +237,7 @@ async def test_deleting_a_document_removes_its_chunks(client: Client, store: Vec
 
 
 @on_every_database
+@pytest.mark.parametrize("grace", ["240"], indirect=True)  # withdrawn within it
 async def test_when_a_revision_is_withdrawn_the_one_before_is_searched_again(
     client: Client, store: VectorStore
 ) -> None:
