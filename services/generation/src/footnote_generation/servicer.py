@@ -46,6 +46,7 @@ from footnote_generation.answering.permitted import Permitted
 from footnote_generation.answering.readers import Readers
 from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.rewriting import rewrite
+from footnote_generation.answering.side_calls import SideCalls
 from footnote_generation.answering.titles import make_title
 from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, SecondOpinion
 from footnote_generation.registry import Providers, Windows
@@ -82,6 +83,7 @@ class Servicer(GenerationServiceServicer):
         )
         self._permitted = Permitted(providers, settings)
         self._readers = Readers(settings, providers, self._permitted, opinion)
+        self._prices = settings.prices
         self._generator = Generator(self._retry_policy, settings.prices)
 
     async def Generate(self, request: pb.GenerateRequest, context: Call) -> AsyncIterator[pb.GenerateResponse]:
@@ -169,9 +171,9 @@ class Servicer(GenerationServiceServicer):
         model = settings.model
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        retry_policy = RetryPolicy(first_token=5.0, between_tokens=5.0, attempts=1)
+        calls = self._side_calls(5.0)
         with self._windows.asking(provider, model):
-            title, usage = await make_title(provider, request.first_message, model, retry_policy)
+            title, usage = await make_title(provider, request.first_message, model, calls)
         return pb.GenerateTitleResponse(title=title, usage=usage)
 
     async def RewriteQuestion(self, request: pb.RewriteQuestionRequest, context: Call) -> pb.RewriteQuestionResponse:
@@ -182,9 +184,9 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        retry_policy = RetryPolicy(first_token=_REWRITE_SECONDS, between_tokens=_REWRITE_SECONDS, attempts=1)
+        calls = self._side_calls(_REWRITE_SECONDS)
         with self._windows.asking(provider, model):
-            question, usage = await rewrite(provider, request.question, request.history, model, retry_policy)
+            question, usage = await rewrite(provider, request.question, request.history, model, calls)
         return pb.RewriteQuestionResponse(question=question, usage=usage)
 
     async def WriteTableQuery(self, request: pb.WriteTableQueryRequest, context: Call) -> pb.WriteTableQueryResponse:
@@ -197,10 +199,10 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        retry_policy = RetryPolicy(first_token=_QUERY_SECONDS, between_tokens=_QUERY_SECONDS, attempts=1)
+        calls = self._side_calls(_QUERY_SECONDS)
         with self._windows.asking(provider, model):
             query, usage = await table_queries.write(
-                provider, request.question, request.tables, model, retry_policy, request.query, request.problem
+                provider, request.question, request.tables, model, calls, request.query, request.problem
             )
         reading = None
         if isinstance(provider, ReadsTables) and not request.query:
@@ -232,6 +234,10 @@ class Servicer(GenerationServiceServicer):
         return pb.CheckProviderResponse(
             health=await registration.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
         )
+
+    def _side_calls(self, seconds: float) -> SideCalls:
+        """Return calls of one attempt, with at most `seconds` to the first token and between tokens."""
+        return SideCalls(RetryPolicy(first_token=seconds, between_tokens=seconds, attempts=1), self._prices)
 
     def _check(self, request: pb.GenerateRequest, settings: GenerationSettings) -> tuple[ModelProvider, str]:
         """Refuse requests that cannot be answered; return the provider and the model's name, "" for its default."""

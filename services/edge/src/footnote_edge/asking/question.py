@@ -16,6 +16,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, Usage
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
+from footnote_kit.usages import add_usage
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.asking.answer_access import AnswerAccess
@@ -216,10 +217,10 @@ class Draft:
 
     def spent(self, usage: Usage) -> Usage:
         """Return the usage so far plus that of another model call."""
-        return Usage(
-            prompt_tokens=self.usage.prompt_tokens + usage.prompt_tokens,
-            completion_tokens=self.usage.completion_tokens + usage.completion_tokens,
-        )
+        together = Usage()
+        together.CopyFrom(self.usage)
+        add_usage(together, usage)
+        return together
 
 
 def wants_search(question: Question, draft: Draft) -> bool:

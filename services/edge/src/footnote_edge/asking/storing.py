@@ -21,6 +21,7 @@ from footnote_kit.errors import Aborted, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
+from footnote_kit.usages import add_usage
 
 from footnote_edge.asking.question import Draft, Question, QuestionSettings
 from footnote_edge.asking.thread import Thread
@@ -59,8 +60,7 @@ async def store_question(
 async def complete(question: Question, draft: Draft, answered: GenerateCompleted) -> AskCompleted:
     """Store the answer in its conversation and return the last event; a replayed answer is not stored."""
     answer, timings = answered.answer, question.timings
-    answer.usage.prompt_tokens += draft.usage.prompt_tokens
-    answer.usage.completion_tokens += draft.usage.completion_tokens
+    add_usage(answer.usage, draft.usage)
     bounds = (await draft.settings).bounds
     completed = AskCompleted(
         answer=answer,

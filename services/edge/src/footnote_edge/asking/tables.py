@@ -20,6 +20,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_kit.errors import FootnoteError, NotOffered
 from footnote_kit.logs import get_logger
+from footnote_kit.usages import add_usage
 
 from footnote_edge.asking import computed
 from footnote_edge.asking.question import Draft, Question
@@ -40,7 +41,7 @@ async def compute(question: Question, draft: Draft) -> Draft:
     questions by meaning, if the best passage is from a table.
     """
     window = await draft.window
-    begins = bool(window.total or window.reads_tables) and computed.begins_with_table(draft.found.chunks)
+    begins = (window.is_model or window.reads_tables) and computed.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or begins):
         return draft
     computation, usage = await _computed(question, draft)
@@ -49,7 +50,7 @@ async def compute(question: Question, draft: Draft) -> Draft:
     strict = (await draft.settings).model.strict
     placed = computation is not None and computed.is_placed(computation, draft.found.chunks)
     if computation is None or not placed or not computation.confirmed or (computation.doubts and strict):
-        by_words = bool(draft.plan.table_words) and not (await draft.window).is_model
+        by_words = bool(draft.plan.table_words) and not window.is_model
         expected = by_words and computed.begins_with_table(draft.found.chunks)
         return replace(draft, warnings=why_not(computation, expected=expected))
     locale = draft.built.prompt.locale
@@ -122,8 +123,7 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation 
                     bounds=draft.remembered.bounds, query=request.query, problem=answer.problem,
                 ),
             )  # fmt: skip
-            usage.prompt_tokens += written.usage.prompt_tokens
-            usage.completion_tokens += written.usage.completion_tokens
+            add_usage(usage, written.usage)
             if not written.query:
                 break
             request.query = written.query

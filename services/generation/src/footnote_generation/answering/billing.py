@@ -76,19 +76,6 @@ def usage_of(request: ModelRequest, text: str, finished: Finished) -> Usage:
     return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
 
 
-def add_usage(usage: Usage, more: Usage | None) -> None:
-    """Add the usage of another call; the cost is known if both are."""
-    if more is None or not (more.prompt_tokens or more.completion_tokens):
-        return
-    usage.prompt_tokens += more.prompt_tokens
-    usage.completion_tokens += more.completion_tokens
-    usage.estimated = usage.estimated or more.estimated
-    if usage.HasField("cost_usd") and more.HasField("cost_usd"):
-        usage.cost_usd += more.cost_usd
-    else:
-        usage.ClearField("cost_usd")
-
-
 def price(usage: Usage, prices: Prices, model: str) -> None:
     """Set an answer's cost in US dollars; leave it unset if the model's price is unknown.
 

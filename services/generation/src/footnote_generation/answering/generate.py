@@ -20,10 +20,11 @@ from footnote.types.v1.answer_pb2 import (
     Usage,
 )
 from footnote_kit.text_work import off_loop
+from footnote_kit.usages import add_usage
 from footnote_text import locales
 
 from footnote_generation.answering import policy, summary
-from footnote_generation.answering.billing import Bill, Prices, add_usage, price, usage_of
+from footnote_generation.answering.billing import Bill, Prices, price, usage_of
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import why_incomplete
 from footnote_generation.answering.nearest import nearest

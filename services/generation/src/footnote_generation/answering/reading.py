@@ -37,10 +37,10 @@ class Reading:
         return self._checker.opinion is not None
 
     @property
-    def usage(self) -> Usage | None:
-        """The reader's usage so far, None unless it is a model with usage."""
+    def usage(self) -> Usage:
+        """The reader's usage so far, empty unless it is a model."""
         reader = self._checker.opinion
-        return reader.usage if isinstance(reader, ModelReader) else None
+        return reader.usage if isinstance(reader, ModelReader) else Usage()
 
     def limit(self) -> float | None:
         """Return the time limit of a call in seconds, None for the reader's own only."""
@@ -79,8 +79,7 @@ class Reading:
 
     def has_spent(self) -> bool:
         """Return whether usage has grown since the last check."""
-        usage = self.usage
-        spent = usage.prompt_tokens + usage.completion_tokens if usage is not None else 0
+        spent = self.usage.prompt_tokens + self.usage.completion_tokens
         before, self._spent = self._spent, spent
         return spent != before
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing
 
 from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_ASSISTANT,
@@ -14,9 +13,8 @@ from footnote.types.v1.answer_pb2 import (
 )
 
 from footnote_generation.answering import policy
-from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
-from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
+from footnote_generation.answering.side_calls import SideCalls
+from footnote_generation.ports import ModelProvider, ModelRequest
 
 _MESSAGES, _CHARACTERS = 8, 600  # messages of the history, and characters of each
 _LONGEST = 1000
@@ -31,7 +29,7 @@ _INSTRUCTION = (
 
 
 async def rewrite(
-    provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, retry_policy: RetryPolicy
+    provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, calls: SideCalls
 ) -> tuple[str, Usage]:
     """Return the model's complete question, "" if its answer is none, and the cost.
 
@@ -57,17 +55,8 @@ async def rewrite(
         temperature=0.0,
         max_tokens=_TOKENS,
     )
-    words: list[str] = []
-    finished = Finished()
-    async with aclosing(stream_with_retries(provider, request, retry_policy)) as stream:
-        async for event in stream:
-            if isinstance(event, Words):
-                words.append(event.text)
-            else:
-                finished = event
-    said = "".join(words)
-    usage = usage_of(request, said, finished)
-    return ("" if finished.refusal else _question(said)), usage
+    said, usage = await calls.ask(provider, request)
+    return _question(said), usage
 
 
 def _line(text: str, longest: int = _CHARACTERS) -> str:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
 from footnote.types.v1.table_pb2 import ColumnDescription, ColumnType, TableDescription
 
-from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
-from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
+from footnote_generation.answering.side_calls import SideCalls
+from footnote_generation.ports import ModelProvider, ModelRequest
 
 MOST_TABLES = 50
 _MOST_COLUMNS, _MOST_SCHEMA = 100, 40_000  # columns of a table; characters of all descriptions
@@ -45,7 +43,7 @@ async def write(
     question: str,
     tables: Sequence[TableDescription],
     model: str,
-    retry_policy: RetryPolicy,
+    calls: SideCalls,
     query: str = "",
     problem: str = "",
 ) -> tuple[str, Usage]:
@@ -71,17 +69,8 @@ async def write(
         max_tokens=_TOKENS,
         schema=SCHEMA,
     )
-    words: list[str] = []
-    finished = Finished()
-    async with aclosing(stream_with_retries(provider, request, retry_policy)) as stream:
-        async for event in stream:
-            if isinstance(event, Words):
-                words.append(event.text)
-            elif isinstance(event, Finished):
-                finished = event
-    said = "".join(words)
-    usage = usage_of(request, said, finished)
-    return ("" if finished.refusal else _query(said)), usage
+    said, usage = await calls.ask(provider, request)
+    return _query(said), usage
 
 
 def _described(tables: Sequence[TableDescription]) -> list[Mapping[str, object]]:

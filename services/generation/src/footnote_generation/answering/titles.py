@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from contextlib import aclosing
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
-from footnote_kit.errors import FootnoteError
 from footnote_text.answer_locale import locale_of
 
 from footnote_generation.answering import policy
-from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
-from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
+from footnote_generation.answering.side_calls import SideCalls
+from footnote_generation.ports import ModelProvider, ModelRequest
 
 LONGEST = 60
 _READ = 2000  # characters of the message used for the title
@@ -46,7 +43,7 @@ def short_title(message: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-async def make_title(provider: ModelProvider, message: str, model: str, retry_policy: RetryPolicy) -> tuple[str, Usage]:
+async def make_title(provider: ModelProvider, message: str, model: str, calls: SideCalls) -> tuple[str, Usage]:
     """Return a title by the model, and its cost.
 
     The title is the message's own words when the model is the extractive one, fails, or gives an unfit title.
@@ -65,22 +62,10 @@ async def make_title(provider: ModelProvider, message: str, model: str, retry_po
         model=model,
         max_tokens=32,
     )
-    words: list[str] = []
-    finished = Finished()
-    try:
-        async with aclosing(stream_with_retries(provider, request, retry_policy)) as stream:
-            async for event in stream:
-                if isinstance(event, Words):
-                    words.append(event.text)
-                else:
-                    finished = event
-    except FootnoteError:
-        # A failed title must not become an error for the caller.
-        return fallback, usage_of(request, "".join(words), finished) if words else Usage()
-    usage = usage_of(request, "".join(words), finished)
-    if finished.refusal:
+    said, usage, _ = await calls.attempt(provider, request)  # a failed title must not become an error for the caller
+    if not said:
         return fallback, usage
-    title = " ".join(policy.clean("".join(words))[0].split()).strip(" .\"'«»“”*#")
+    title = " ".join(policy.clean(said)[0].split()).strip(" .\"'«»“”*#")
     # As one line without its quotes, the text may match other rules.
     title = policy.clean(title)[0].strip()
     return (title if 0 < len(title) <= LONGEST else fallback), usage
