@@ -9,7 +9,7 @@ import pytest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.edge.v1.system_pb2 import GetHealthRequest, IndexingWork
 from footnote_edge.app import build
-from footnote_edge.documents import recent_rate
+from footnote_edge.documents import backlog
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unavailable
 from footnote_kit.testing import serve_app
@@ -20,7 +20,7 @@ from support.doubles.stages import World, serve_doubles
 async def edge(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Any]:
     """A stub of edge that counts twenty times a second, and knows a rate after half a second."""
     monkeypatch.setenv("FOOTNOTE_EDGE_BACKLOG_SECONDS", "0.05")
-    monkeypatch.setattr(recent_rate, "LEAST_SECONDS", 0.5)
+    monkeypatch.setattr(backlog, "LEAST_SECONDS", 0.5)
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
         yield EdgeStub(served.channel)
 

@@ -40,7 +40,7 @@ from footnote_kit.collection_settings import resolve
 from footnote_kit.memoise import Memoised
 from footnote_providers.builtin import embed
 from footnote_retrieval import memory
-from footnote_retrieval.query import files, whole_file
+from footnote_retrieval.query import files
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
 from footnote_text import a1, abbreviations, anaphora, dialogue, intents, locales, scripts, sentences, tokens
@@ -107,7 +107,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),
     "footnote_retrieval.ranking.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
     "footnote_retrieval.query.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
-    "footnote_retrieval.query.whole_file.asks_for_whole": lambda t: whole_file.asks_for_whole(
+    "footnote_retrieval.query.files.asks_for_whole": lambda t: files.asks_for_whole(
         t, files.named_files(t[:200] + " policy_1.txt", _NAMES)
     ),
     "footnote_ingestion.parsers.inside.picture_at": lambda t: inside.picture_at(f"data:image/png;base64,{t}", None),

@@ -8,7 +8,7 @@ from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_SOURCES_WITHHELD, AnswerManifest, ManifestSource
 from footnote.types.v1.filter_pb2 import COMPARISON_OP_EXISTS, Comparison, Filter, FilterList
 from footnote_edge.adapters.earlier_payloads import VERSION, asked_of, ids_in, message_of
-from footnote_edge.adapters.payloads import asked_of_row, message_of_row
+from footnote_edge.adapters.messages import asked_of_row, message_of_row
 from footnote_edge.adapters.tables import MessageRow
 from google.protobuf.message import DecodeError
 

@@ -1,7 +1,7 @@
 """Which questions wait for tables: those with words of a form, in any locale, and no others."""
 
 import pytest
-from footnote_text.table_words import table_words
+from footnote_text.intents import table_words
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from footnote_text.lexical import fold
-from footnote_text.wordlists import word_set
+from footnote_text.lexical import fold, word_set
 
 ANAPHORIC: dict[str, frozenset[str]] = {
     "en": word_set("it its they them their he him his she her there that one ones"),

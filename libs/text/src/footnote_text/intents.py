@@ -1,4 +1,4 @@
-"""Recognises a message's intent by a locale's phrases: total, comparison, list, summary, yes or no, steps.
+"""Recognises a message's intent by a locale's phrases: total, comparison, list, summary, yes or no, steps, computing.
 
 Phrases are lower-case words without accents. "^" at the front anchors a phrase to the beginning of the message, "$"
 at the end to its end. "..." stands for up to eight words, "*" for the beginning or rest of a word. In scripts without
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced, terms
@@ -125,3 +125,32 @@ def single(phrases: tuple[str, ...]) -> frozenset[str]:
 def is_order(text: str, locale: Locale) -> bool:
     """Return whether a sentence gives orders to the machine that reads it."""
     return has(text, locale.signals.orders)
+
+
+_FORMS = (
+    "total", "average", "count", "highest", "lowest", "per", "above", "below", "at_least", "at_most", "comparison",
+    "distinct", "share",
+)  # fmt: skip
+_MOST = 5
+
+
+def table_words(question: str) -> list[str]:
+    """Return the first words of a question that ask for a computation, in any locale; most questions have none."""
+    folded = fold(question)
+    words = dict.fromkeys(_WORD.findall(folded))
+    return [phrase for phrase in _phrases() if _has(phrase, folded, words)][:_MOST]
+
+
+def _has(phrase: str, folded: str, words: dict[str, None]) -> bool:
+    if is_unspaced(phrase[0]):
+        return phrase in folded
+    return all(
+        any(word.startswith(part[:-1]) for word in words) if part.endswith("*") else part in words
+        for part in phrase.split()
+    )
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> tuple[str, ...]:
+    tables = [locales.choose(code).tables for code in locales.codes()]
+    return tuple(dict.fromkeys(fold(phrase) for one in tables for form in _FORMS for phrase in getattr(one, form)))

@@ -189,3 +189,8 @@ def lexical_text(text: str, language: str = "") -> str:
 def is_unspaced(char: str) -> bool:
     """Return whether a character belongs to a script without spaces between words."""
     return _UNSPACED_CHAR.match(char) is not None
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, separated by white space."""
+    return frozenset(text.split())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from footnote_text.wordlists import word_set
+from footnote_text.lexical import word_set
 
 CORRECTING = word_set(
     "meant mean actually rather sorry instead pardon excusez excuse voulais parlais plutot dire desole meinte meine "

@@ -19,8 +19,7 @@ from footnote.types.v1.reasons_pb2 import (
 )
 from footnote_text.answer_locale import is_greeting
 from footnote_text.language import detect
-from footnote_text.lexical import fold, terms
-from footnote_text.wordlists import word_set
+from footnote_text.lexical import fold, terms, word_set
 
 _MAX_TOPIC_WORDS = 32
 _MAX_SAID = 8  # messages from which a topic is made

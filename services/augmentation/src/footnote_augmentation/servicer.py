@@ -23,7 +23,7 @@ from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
 from footnote_text import locales, question_context
-from footnote_text.table_words import table_words
+from footnote_text.intents import table_words
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 

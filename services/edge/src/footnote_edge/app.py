@@ -25,8 +25,8 @@ from footnote_edge.adapters.feedback import FeedbackTable
 from footnote_edge.adapters.job_ledger import LEDGER, PART
 from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.samples import SAMPLES
-from footnote_edge.api.about import about
 from footnote_edge.api.services import Services
+from footnote_edge.api.system import about
 from footnote_edge.asking.answer_access import AnswerAccess
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.question import Tools

@@ -26,9 +26,8 @@ from footnote_ingestion.adapters.database import FILE, TRAITS, Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents import spool
-from footnote_ingestion.documents.catalog import Catalog
+from footnote_ingestion.documents.catalog import Catalog, Counting
 from footnote_ingestion.documents.changes import Changes
-from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.group_extraction import GroupExtraction
 from footnote_ingestion.documents.permissions import Permissions

@@ -23,9 +23,8 @@ from footnote_kit.handler_context import Call
 from footnote_kit.paging import LARGEST_SIZE, Page, sequence
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_ingestion.documents.catalog import Catalog
+from footnote_ingestion.documents.catalog import Catalog, Counting
 from footnote_ingestion.documents.changes import Changes
-from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction, PagesRead
 from footnote_ingestion.documents.tables import MOST_DOCUMENTS, Tables
 from footnote_ingestion.documents.uploads import NewFile, Replacement, Uploads

@@ -21,25 +21,29 @@ from footnote_kit.timings import Stopwatch
 from footnote_text.lexical import fold
 from opentelemetry import trace
 
-from footnote_retrieval.channels import required_phrases
-from footnote_retrieval.channels.channels import Channels
+from footnote_retrieval.channels.channels import Channels, run_with_phrases
 from footnote_retrieval.channels.findings import Findings
-from footnote_retrieval.channels.plan import Plan, filter_of
+from footnote_retrieval.channels.plan import Plan, filter_of, unknown_fields
 from footnote_retrieval.channels.speculation import Speculation
 from footnote_retrieval.model import Candidate, Effective, Group, SearchRequest, SearchResult, grouped
 from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Resolved, Searchable
 from footnote_retrieval.query import own_vectors, understanding
 from footnote_retrieval.query.file_index import FileIndex
-from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, missing_files, named_files
-from footnote_retrieval.query.filter_fields import unknown_fields
+from footnote_retrieval.query.files import (
+    FileNames,
+    NamedFile,
+    asks_for_whole,
+    effort_of_naming,
+    first_documents,
+    missing_files,
+    named_files,
+)
 from footnote_retrieval.query.understanding import Query
-from footnote_retrieval.query.whole_file import asks_for_whole
 from footnote_retrieval.ranking import steps
 from footnote_retrieval.ranking.affinity import affinities
 from footnote_retrieval.ranking.bands import MOST, depth
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.expand import expanded
-from footnote_retrieval.ranking.files import found
 from footnote_retrieval.ranking.openings import openings
 from footnote_retrieval.ranking.repetitions import without_repetitions
 from footnote_retrieval.ranking.scored import readable, scored
@@ -182,7 +186,7 @@ class Searcher:
         if (whole := await self._whole(search, strategy, choice, files)) is not None:
             return whole
         plan = await self._plan(search, strategy, files.named)
-        findings, strategy = await required_phrases.run(
+        findings, strategy = await run_with_phrases(
             self._channels, plan, search.query, strategy, choice, clock, auto=search.is_auto
         )
         degradations = await self._degradations(search, findings, strategy)
@@ -232,7 +236,7 @@ class Searcher:
         wanted = search.request.offset + search.settings.limit
         if len(chosen) == search.settings.limit and result.total > wanted:
             result.further = wanted
-        result.named_document_ids = found(files.named, (candidate.hit.document_id for candidate in chosen))
+        result.named_document_ids = first_documents(files.named, (candidate.hit.document_id for candidate in chosen))
         result.chunks = [scored(candidate, explain=search.request.explain) for candidate in chosen]
         await self._expand(search, result, chosen)
 

@@ -1,6 +1,6 @@
 """The rate of work: of the last minute only, of all counters, and unknown rather than guessed."""
 
-from footnote_edge.documents.recent_rate import RecentRate, remaining
+from footnote_edge.documents.backlog import RecentRate, remaining
 
 
 def test_the_rate_is_what_a_counter_gained_in_the_last_minute() -> None:

@@ -15,8 +15,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.mail import EmlParser
 from footnote_ingestion.parsers.office.epub import EpubParser
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER
-from footnote_ingestion.parsers.texts.html import HtmlParser
-from footnote_ingestion.parsers.texts.nesting import DEEPEST, flattened
+from footnote_ingestion.parsers.texts.html import DEEPEST, HtmlParser, flattened
 
 SECONDS = 10.0
 """Of processor time. Each takes a second or two; before they ended early, minutes."""

@@ -1,6 +1,5 @@
 import pytest
-from footnote_retrieval.query.files import FileNames, named_files
-from footnote_retrieval.query.whole_file import asks_for_whole
+from footnote_retrieval.query.files import FileNames, asks_for_whole, named_files
 from footnote_text import locales
 
 NAMES = FileNames({"1": "policy.txt", "2": "employeeHandbook.pdf", "3": "年报告.pdf"}, complete=True)

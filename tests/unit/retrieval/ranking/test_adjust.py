@@ -6,7 +6,7 @@ from footnote_kit.degradations import word
 from footnote_retrieval.model import Candidate, Group
 from footnote_retrieval.query.files import NamedFile
 from footnote_retrieval.ranking import adjust
-from footnote_retrieval.ranking.files import guarantee_files
+from footnote_retrieval.ranking.adjust import guarantee_files
 from footnote_retrieval.ranking.proximity import MOST, STRENGTH, Proximity
 from footnote_retrieval.ranking.repetitions import without_repetitions
 from footnote_retrieval.ranking.scored import readable

@@ -4,10 +4,14 @@ A commit survives a power cut (synchronous FULL) in every service, so that their
 other.
 """
 
+from dataclasses import fields
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from footnote_database import transactions
 from footnote_database.migrations import Migrations
+from footnote_database.times import utc
 from footnote_database.traits import Pool, Traits, Writers
 from sqlalchemy import make_url
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
@@ -46,3 +50,15 @@ class Database(transactions.Database):
     def __init__(self, url: str) -> None:
         super().__init__(make_url(url), TRAITS)
         self.sessions: async_sessionmaker[AsyncSession] = async_sessionmaker(self.engine, expire_on_commit=False)
+
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
+
+
+def record(kind: type[R], row: Base) -> R:
+    """Return a row as a record; its times are in UTC."""
+    values = {one.name: getattr(row, one.name) for one in fields(kind)}
+    return kind(**{name: utc(value) if isinstance(value, datetime) else value for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""Messages of conversations: read in order, add, and track whether memory search holds them."""
+"""Messages of conversations: their payloads, read in order, add, and track whether memory search holds them."""
 
 import contextlib
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -7,17 +7,26 @@ from datetime import UTC, datetime
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.answer_pb2 import FINISH_REASON_INTERRUPTED, MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_INTERRUPTED,
+    MESSAGE_ROLE_ASSISTANT,
+    MESSAGE_ROLE_USER,
+    PIPELINE_STAGE_EDGE,
+    MessageRole,
+)
+from footnote_kit.degradations import degradation
 from footnote_kit.errors import Aborted
+from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page, fitting
+from google.protobuf.message import DecodeError
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
 from sqlalchemy.orm import aliased
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.earlier_payloads import VERSION
 from footnote_edge.adapters.origins import note
-from footnote_edge.adapters.payloads import message_of_row
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.origins import Origin, hash_of
 from footnote_edge.conversations.ports import AlreadyStored, Shared, conversation_missing
@@ -335,3 +344,32 @@ async def _check_open(session: AsyncSession, question_id: str) -> None:
     answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, LATEST)))
     if answered or not asked:
         raise Aborted("Another call changed or answered the question; read the conversation again.")
+
+
+_log = get_logger(__name__)
+_EFFECT = "This message is shown as its text alone: its sources and checks cannot be read."
+_DETAIL = "They were stored by an earlier release, or are damaged; `footnote admin doctor` says how many are."
+
+
+def message_of_row(row: MessageRow) -> ConversationMessage:
+    """Return a conversation's message, or a standalone answer."""
+    if row.payload_version == VERSION:
+        try:
+            return ConversationMessage.FromString(row.payload)
+        except DecodeError:
+            _log.error("message_not_readable", message_id=row.id)
+    message = ConversationMessage(
+        id=row.id, conversation_id=row.conversation_id or "", role=MessageRole.ValueType(row.role), text=row.text
+    )
+    message.create_time.FromDatetime(row.create_time)
+    message.degradations.append(degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", _EFFECT, _DETAIL))
+    return message
+
+
+def asked_of_row(row: MessageRow) -> AskRequest:
+    """Return a question's request; if it cannot be read, a request with its text alone."""
+    try:
+        return AskRequest.FromString(row.asked or b"")
+    except DecodeError:
+        _log.error("question_not_readable", message_id=row.id)
+        return AskRequest()

@@ -22,8 +22,7 @@ from footnote_kit.wall_clock import deletion_datetime
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.records import record
+from footnote_edge.adapters.database import Database, record
 from footnote_edge.adapters.tables import OperationDocumentRow, OperationRow
 from footnote_edge.jobs.ports import MOST_NAMED, Item, Outcome, StoredOperation
 from footnote_edge.jobs.progress import ProgressBus

@@ -17,6 +17,7 @@ from footnote_edge.adapters.messages import (
     LATEST,
     PRESENT,
     answer_row,
+    asked_of_row,
     place_of,
     question_row,
     standing,
@@ -24,7 +25,6 @@ from footnote_edge.adapters.messages import (
     touch,
 )
 from footnote_edge.adapters.origins import note
-from footnote_edge.adapters.payloads import asked_of_row
 from footnote_edge.adapters.tables import MessageRow
 from footnote_edge.conversations.origins import Origin
 from footnote_edge.conversations.ports import AlreadyStored, Regeneration, Restored

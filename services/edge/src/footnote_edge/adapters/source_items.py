@@ -9,8 +9,7 @@ from uuid import uuid4
 from footnote_kit.paging import Page as ListPage
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.records import record
+from footnote_edge.adapters.database import Database, record
 from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.tables import SourceItemRow as Row
 from footnote_edge.sources.ports import Item, Known

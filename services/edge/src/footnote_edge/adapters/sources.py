@@ -20,8 +20,7 @@ from sqlalchemy import and_, delete, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.records import record
+from footnote_edge.adapters.database import Database, record
 from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
 from footnote_edge.jobs.ports import StoredOperation
 from footnote_edge.jobs.progress import ProgressBus

@@ -26,7 +26,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.printable import enum_word
-from footnote_text.table_words import table_words
+from footnote_text.intents import table_words
 
 from footnote_edge.asking.memory import recall_memory
 from footnote_edge.asking.question import Draft, Question

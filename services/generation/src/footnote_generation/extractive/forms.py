@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from footnote_text.lexical import fold, terms
-from footnote_text.wordlists import word_set
+from footnote_text.lexical import fold, terms, word_set
 
 from footnote_generation.language.words import Analysed
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from footnote_text.anaphora import begins_anaphorically
-from footnote_text.wordlists import word_set
+from footnote_text.lexical import word_set
 
 from footnote_generation.extractive.passages import Unit
 from footnote_generation.extractive.question import Kind, Question

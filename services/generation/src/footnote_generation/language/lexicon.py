@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from importlib import resources
 
-from footnote_text.lexical import fold, terms
-from footnote_text.wordlists import word_set
+from footnote_text.lexical import fold, terms, word_set
 
 # Verbs and nouns of little meaning: their absence from the source proves little. No data that chose them is kept. Words
 # that a statement can get wrong (a company, a user) are not among them.

@@ -6,8 +6,8 @@ from footnote.types.v1 import collection_pb2
 
 from footnote_indexing.chunking import registry
 from footnote_indexing.chunking.model import Chunker, SentenceVectors, Sizes
-from footnote_indexing.chunking.parent_child import ParentChild
 from footnote_indexing.chunking.registration import Tools
+from footnote_indexing.chunking.registry import ParentChild
 
 
 def make_chunker(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 
-from footnote.types.v1 import collection_pb2
+from footnote.types.v1 import chunk_pb2, collection_pb2
 from footnote_kit import plugins
 from footnote_kit.errors import InvalidArgument
 
 from footnote_indexing.chunking import strategies
 from footnote_indexing.chunking.guard import Guarded
-from footnote_indexing.chunking.model import Chunker, Sizes
+from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, Sizes
 from footnote_indexing.chunking.registration import Registration, Tools
 
 ENTRY_POINT_GROUP = "footnote.chunkers"
@@ -71,3 +72,35 @@ def made(registration: Registration, sizes: Sizes, tools: Tools) -> Chunker:
     if registration.id in ours():
         return registration.make(sizes, tools)
     return Guarded(registration, sizes, tools)
+
+
+class ParentChild:
+    """Cuts parents with one chunker and each parent's text with another; a parent comes before its children."""
+
+    def __init__(self, parents: Chunker, make_children: Callable[[], Chunker]) -> None:
+        self.strategy = parents.strategy
+        self._parents = parents
+        self._make_children = make_children
+        self._blocks: list[PlacedBlock] = []
+
+    def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
+        """Take the next blocks; return completed chunks."""
+        blocks = list(blocks)
+        self._blocks += blocks
+        return self._divide(self._parents.feed(blocks))
+
+    def finish(self) -> list[Cut]:
+        """Return the rest."""
+        return self._divide(self._parents.finish())
+
+    def _divide(self, parents: list[Cut]) -> list[Cut]:
+        cuts: list[Cut] = []
+        for parent in parents:
+            inside = [block for block in self._blocks if block.end > parent.start and block.start < parent.end]
+            chunker = self._make_children()
+            children = chunker.feed([block.clip(parent.start, parent.end) for block in inside]) + chunker.finish()
+            place = (parent.start, parent.end)
+            cuts.append(Cut(*place, chunk_pb2.CHUNK_LEVEL_PARENT))
+            cuts += [Cut(child.start, child.end, chunk_pb2.CHUNK_LEVEL_CHILD, place) for child in children]
+            self._blocks = [block for block in self._blocks if block.end > parent.start]
+        return cuts

@@ -1,16 +1,16 @@
-"""Operations on documents: get, list, download, delete, and life cycle transitions."""
+"""Operations on documents: get, list, count, download, delete, and life cycle transitions."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentFile
-from footnote_kit.access import Access
-from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound
+from footnote_kit.access import Access, sees_all
+from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page
 from footnote_kit.telemetry import counter
@@ -19,6 +19,7 @@ from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.model import lifecycle
 from footnote_ingestion.model.files import file_of, is_of_searched_file, moved
+from footnote_ingestion.model.quota import StoredTotals
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished
 from footnote_ingestion.ports import Documents, Files
 
@@ -175,3 +176,36 @@ def _note_end(document: Document, move: lifecycle.Move) -> None:
         state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
         counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
         _log.info("document_ended", document_id=document.id, revision=move.revision or document.revision, state=state)
+
+
+MOST_OWNERS = 1001
+"""Owners read at once: a page of them, and one more to see whether there is a next page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The caller's totals; for administrators, also the tenant's totals and owners."""
+
+    own: StoredTotals
+    tenant: StoredTotals | None
+    owners: list[StoredTotals]
+
+
+class Counting:
+    """Counts documents for their owners, and for administrators and services."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    async def stored(self, scope: Scope, owners: int, after: str) -> Counted:
+        """Count; raises PermissionDenied when a caller asks about others without being an administrator."""
+        if not 0 <= owners <= MOST_OWNERS:
+            raise InvalidArgument.field("owners", f"must be between 0 and {MOST_OWNERS}")
+        if owners and not sees_all(scope):
+            raise PermissionDenied("Only administrators can see what others store.")
+        own = await self._documents.owner_totals(scope.tenant_id, scope.user_id)
+        if not sees_all(scope):
+            return Counted(own, None, [])
+        used = await self._documents.used(scope.tenant_id)
+        listed = await self._documents.totals_by_owner(scope.tenant_id, after, owners) if owners else []
+        return Counted(own, StoredTotals("", used.tenant_documents, used.tenant_bytes), listed)

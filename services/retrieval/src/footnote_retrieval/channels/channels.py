@@ -15,6 +15,7 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings, SearchStrategy
 from footnote.types.v1.reasons_pb2 import (
     SEARCH_FALLBACK_SOME_WITHOUT_VECTOR,
     SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR,
+    SearchFallback,
     SearchStrategyChoice,
 )
 from footnote_kit.breaker import Guard
@@ -24,6 +25,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 from footnote_kit.text_work import off_loop
 from footnote_kit.timings import Stopwatch
+from footnote_store.filters import conjunction
 from footnote_store.rows import Hit
 
 from footnote_retrieval.channels.findings import Findings, collect, keep_one_revision
@@ -237,3 +239,32 @@ def _with_vectors(groups: Sequence[Group]) -> float:
 async def _each(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Await calls concurrently; a single one, the usual case, runs without its own task."""
     return [await calls[0]] if len(calls) == 1 else list(await asyncio.gather(*calls))
+
+
+_FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
+_HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
+
+
+async def run_with_phrases(
+    channels: Channels, plan: Plan, understood: Query, strategy: SearchStrategy.ValueType,
+    choice: SearchStrategyChoice, clock: Stopwatch, *, auto: bool,
+) -> tuple[Findings, SearchStrategy.ValueType]:  # fmt: skip
+    """Run the channels; phrases are required if any chunk has them, and AUTO does not end without hits.
+
+    Where AUTO continues with another strategy, `choice` records the reason.
+    """
+    if understood.phrases and plan.lexical:
+        filter = conjunction([plan.filter, understanding.holding_phrases(understood)])
+        findings = await channels.run(replace(plan, filter=filter), clock)
+        if findings.candidates or findings.degradations:
+            return findings, strategy
+        if auto:
+            plan, strategy = replace(plan, dense=True), _HYBRID
+            choice.fallback = SearchFallback.SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND
+        return await channels.run(plan, clock), strategy
+    findings = await channels.run(plan, clock)
+    if auto and strategy == _FULLTEXT and not findings.candidates and not findings.degradations:
+        plan, strategy = replace(plan, dense=True), _HYBRID
+        choice.fallback = SearchFallback.SEARCH_FALLBACK_WORDS_NOT_FOUND
+        return await channels.run(plan, clock), strategy
+    return findings, strategy

@@ -1,17 +1,23 @@
-"""What to search for, in which groups, under which filter."""
+"""What to search for, in which groups, under which filter, and which of the filter's fields nothing has."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_store.filters import ALL, And, any_of, both, compile_expr
+from footnote_kit.errors import FootnoteError
+from footnote_store.expr import fields_of
+from footnote_store.fields import is_given
+from footnote_store.filters import ALL, And, Exists, Expr, any_of, both, compile_expr, conjunction
 
-from footnote_retrieval.model import Group, SearchRequest
+from footnote_retrieval.model import Group, SearchRequest, degradation
+from footnote_retrieval.ports import ChunkStore
 from footnote_retrieval.query.files import NamedFile
 
 
@@ -58,3 +64,33 @@ def bounds_of(collections: Sequence[Collection]) -> TextBounds:
         because=f"the collection {', '.join(map(repr, kept[:3]))}" if kept else "",
         collections=[name for collection in collections for name in (collection.name, collection.id)],
     )
+
+
+_MOST = 16
+"""Maximum number of names checked; a program wrote any filter with more."""
+
+
+async def unknown_fields(
+    where: Expr, groups: Sequence[Group], store: ChunkStore, now: float, timeout: float
+) -> list[Degradation]:
+    """Return a warning for names that are neither a field nor a metadata key of a chunk; none without an answer."""
+    names = sorted(name for name in fields_of(where) if not is_given(name))[:_MOST] if where != ALL else []
+    if not names:
+        return []
+    try:
+        there = await asyncio.gather(*(_any(name, groups, store, now, timeout) for name in names))
+    except FootnoteError:
+        return []  # the search reports the store's failure
+    unknown = [name for name, found in zip(names, there, strict=True) if not found]
+    if not unknown:
+        return []
+    listed = ", ".join(f"'{name}'" for name in unknown)
+    return [degradation("FILTER_FIELD_UNKNOWN", f"No document searched has what the filter asks of: {listed}.", listed)]
+
+
+async def _any(name: str, groups: Sequence[Group], store: ChunkStore, now: float, timeout: float) -> bool:
+    exists = compile_expr(Exists(name))
+    for group in groups:
+        if await store.read(group.space, conjunction([group.scope(now).rows(), exists]), 1, 0, timeout):
+            return True
+    return False

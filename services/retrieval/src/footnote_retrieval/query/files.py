@@ -1,15 +1,16 @@
-"""Files named in the question: one name limits the search to that file, two bring chunks of both."""
+"""Files named in the question: one name limits the search to that file, two bring chunks of both; a whole file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
-from footnote_text.lexical import fold
+from footnote_text import intents
+from footnote_text.lexical import fold, word_set
 from footnote_text.scripts import UNSPACED
-from footnote_text.wordlists import word_set
 
 from footnote_retrieval.query.understanding import quoted
 
@@ -209,3 +210,31 @@ def missing_files(query: str, names: FileNames) -> list[str]:
             one for one in found if fold(one) not in known and not any(name.endswith(fold(one)) for name in named)
         )
     )
+
+
+_LONGEST = 300  # characters; a longer question says what it seeks
+
+
+def asks_for_whole(query: str, named: Sequence[NamedFile]) -> bool:
+    """Return whether a question names files and nothing to look for in them.
+
+    Besides the names it has only what `intents.seeks_nothing` allows. A name alone is such a question.
+    """
+    if not named or len(query) > _LONGEST:
+        return False
+    text = fold(query)
+    for file in named:
+        text = text.replace(fold(file.filename), " ")
+    names = set(chain.from_iterable(words_of_name(file.filename) for file in named))
+    rest = " ".join(word for word in intents.plain(text).split() if word not in names)
+    return intents.seeks_nothing(rest)
+
+
+def first_documents(named: Sequence[NamedFile], document_ids: Iterable[str]) -> list[str]:
+    """Return, for each named file in order, its first document among these."""
+    owner = {document_id: index for index, file in enumerate(named) for document_id in file.document_ids}
+    first: dict[int, str] = {}
+    for document_id in document_ids:
+        if document_id in owner:
+            first.setdefault(owner[document_id], document_id)
+    return [first[index] for index in sorted(first)]

@@ -1,4 +1,4 @@
-"""Score boosts after fusion that do not depend on the file: word proximity and recency."""
+"""Score adjustments after fusion: word proximity, recency, and a place for each of several named files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from operator import attrgetter
 
-from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PROXIMITY, SCORE_ADJUSTMENT_KIND_RECENCY
+from footnote.types.v1.reasons_pb2 import (
+    SCORE_ADJUSTMENT_KIND_FILE_NAMED,
+    SCORE_ADJUSTMENT_KIND_PROXIMITY,
+    SCORE_ADJUSTMENT_KIND_RECENCY,
+)
 
 from footnote_retrieval.model import Candidate
+from footnote_retrieval.query.files import NamedFile
 from footnote_retrieval.ranking.proximity import MOST, STRENGTH, TOP, Occurrences, Proximity
 
 _EQUAL_DIGITS = 9  # scores that agree so far count as equal
@@ -58,3 +63,29 @@ def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: flo
         age = max(0.0, now - candidate.hit.created_at / 1000)
         boosted = (candidate.score + weight * candidate.level * math.pow(2.0, -age / half_life)) / (1 + weight)
         candidate.adjust(SCORE_ADJUSTMENT_KIND_RECENCY, boosted - candidate.score, age)
+
+
+def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted: int) -> list[Candidate]:
+    """Put the best chunk of each named file among the first `wanted`, best first otherwise."""
+    if len(files) < 2 or wanted < 2:
+        return ranked
+    owner = {document_id: index for index, file in enumerate(files) for document_id in file.document_ids}
+    best: dict[int, Candidate] = {}
+    for candidate in ranked:
+        index = owner.get(candidate.hit.document_id)
+        if index is not None:
+            best.setdefault(index, candidate)
+    guaranteed = list(best.values())[:wanted]
+    head = ranked[:wanted]
+    missing = [candidate for candidate in guaranteed if not any(candidate is c for c in head)]
+    for candidate in missing:
+        # The weakest chunk that is not some file's only one makes room.
+        for index in range(len(head) - 1, -1, -1):
+            if not any(head[index] is g for g in guaranteed):
+                del head[index]
+                break
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_NAMED, 0.0)
+        head.append(candidate)
+    order(head)
+    chosen = {id(candidate) for candidate in head}
+    return head + [candidate for candidate in ranked if id(candidate) not in chosen]

@@ -23,11 +23,10 @@ from footnote_kit.timings import Stopwatch
 
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.absolute_score import level
-from footnote_retrieval.ranking.adjust import apply_proximity, apply_recency, order
+from footnote_retrieval.ranking.adjust import apply_proximity, apply_recency, guarantee_files, order
 from footnote_retrieval.ranking.affinity import apply_affinity
 from footnote_retrieval.ranking.bands import bands, may_lack_equals
 from footnote_retrieval.ranking.candidates import Ranking
-from footnote_retrieval.ranking.files import guarantee_files
 from footnote_retrieval.ranking.fuse import fuse
 from footnote_retrieval.ranking.proximity import TOP
 from footnote_retrieval.ranking.repetitions import without_repetitions

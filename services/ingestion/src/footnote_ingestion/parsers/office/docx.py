@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from docx.document import Document
 from docx.opc.exceptions import PackageNotFoundError
@@ -31,7 +31,6 @@ from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
-from footnote_ingestion.parsers.office.notes import PARTS, Notes
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
@@ -340,3 +339,46 @@ def _row(row: etree._Element) -> list[tuple[str, int, bool]]:
 def _number(element: etree._Element) -> int:
     value = element.get(f"{_W}val") or ""
     return max(min(int(value[:4]), 64), 1) if value.isdecimal() else 1
+
+
+PARTS = ("/footnotes", "/endnotes", "/comments")
+_KINDS = dict(zip((f"{_W}footnoteReference", f"{_W}endnoteReference", f"{_W}commentReference"), PARTS, strict=True))
+_Key: TypeAlias = tuple[str, str]
+
+
+class Notes:
+    """Knows the notes by their numbers; each is written once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[_Key, str] = {}
+
+    def add(self, part: str, root: etree._Element, read: Callable[[etree._Element], str]) -> None:
+        """Add a part of the package, one of `PARTS`; `read` returns the text of an element."""
+        for number, note in enumerate(root):
+            text = read(note)
+            author = read_author(note) if part == "/comments" else ""
+            if text:
+                key = (part, note.get(f"{_W}id") or f"unnumbered {number}")
+                self._texts.setdefault(key, f"{author}{text}")
+
+    def write(self, element: etree._Element, out: BlockWriter) -> None:
+        """Write the notes that a paragraph or table refers to, once each, in the order of reference."""
+        for key in _referred_to(element) if self._texts else ():
+            out.add(NOTE, self._texts.pop(key, ""))
+
+    def write_rest(self, out: BlockWriter) -> None:
+        """Write the notes without a reference."""
+        for text in self._texts.values():
+            out.add(NOTE, text)
+        self._texts.clear()
+
+
+def read_author(comment: etree._Element) -> str:
+    """Return a comment's author as its prefix."""
+    author = " ".join((comment.get(f"{_W}author") or "").split())
+    return f"Comment by {author}: " if author else "Comment: "
+
+
+def _referred_to(element: etree._Element) -> Iterator[_Key]:
+    for reference in element.iter(*_KINDS):
+        yield _KINDS[reference.tag], reference.get(f"{_W}id") or ""

@@ -12,7 +12,7 @@ import xlrd  # type: ignore[import-untyped]
 from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.office.drawn import ANCHOR, pictures
+from footnote_ingestion.parsers.office.legacy import ANCHOR, pictures
 from footnote_ingestion.parsers.sheets.declared import Declarations
 from footnote_ingestion.parsers.sheets.merges import Across, Range
 from footnote_ingestion.parsers.sheets.number_formats import parse
