@@ -10,7 +10,8 @@ from footnote.ingestion.v1.ingestion_service_pb2 import UploadDocumentResponse
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_edge.documents.many_uploads import Outcome, WholeFile
-from footnote_edge.documents.upload_batches import SMALL_BYTES, UploadBatches
+from footnote_edge.documents.upload_batches import MOST_SHARED_BYTES as MOST
+from footnote_edge.documents.upload_batches import UploadBatches
 from footnote_kit import telemetry
 from footnote_kit.context import bind_deadline, current_scope, time_remaining
 from footnote_kit.errors import InvalidArgument, Unavailable
@@ -247,10 +248,16 @@ async def test_a_shared_call_links_to_its_callers_and_a_call_of_its_own_is_in_th
     assert [link.context.trace_id for link in shared.links] == [int(trace, 16) for trace in traces[2:]]
 
 
-@pytest.mark.parametrize("declared", [None, 5, SMALL_BYTES + 1])
+@pytest.mark.parametrize("declared", [None, 5, MOST + 1])
 @pytest.mark.parametrize(
     ("sizes", "streams"),
-    [((), False), ((5,), False), ((SMALL_BYTES - 1, 1), False), ((SMALL_BYTES, 1), True), ((9, SMALL_BYTES, 7), True)],
+    [
+        ((), False),
+        ((5,), False),
+        ((MOST - 1, 1), False),
+        ((MOST, 1), True),
+        ((9, MOST, 7), True),
+    ],
 )
 async def test_a_small_file_is_sent_whole_and_a_large_one_streamed(
     sizes: tuple[int, ...], streams: bool, declared: int | None
@@ -262,7 +269,7 @@ async def test_a_small_file_is_sent_whole_and_a_large_one_streamed(
     origin = {"item": "i"}
     assert (await batches.receive(SCOPE, metadata, parts_of(*sizes), origin)).document.id == "f"
     assert documents.charged == sum(sizes)
-    if streams or (declared or 0) > SMALL_BYTES:
+    if streams or (declared or 0) > MOST:
         assert (documents.streamed, many.calls) == ([("f", list(sizes), origin)], [])
     else:
         assert (documents.streamed, many.calls, many.origins) == ([], [("acme", ["f"])], [origin])
@@ -273,8 +280,8 @@ async def test_a_file_in_parts_of_a_byte_takes_time_in_proportion() -> None:
     many, documents = Many(), Documents()
     many.go_on.set()
     batches = UploadBatches(documents, many)  # type: ignore[arg-type]
-    await batches.receive(SCOPE, UploadMetadata(filename="f"), parts_of(*[1] * SMALL_BYTES))
-    assert documents.charged == SMALL_BYTES
+    await batches.receive(SCOPE, UploadMetadata(filename="f"), parts_of(*[1] * MOST))
+    assert documents.charged == MOST
 
 
 async def test_a_file_without_a_name_is_refused_before_its_bytes() -> None:

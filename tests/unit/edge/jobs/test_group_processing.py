@@ -14,9 +14,10 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
-from footnote_edge.jobs.group_processing import GroupProcessor
+from footnote_edge.jobs.group_processing import SMALL_TYPES, GroupProcessor
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.settings import Settings
+from footnote_ingestion.documents.group_extraction import KINDS
 from footnote_kit.errors import Aborted, FootnoteError, Internal, NotFound, Unavailable
 from footnote_kit.status import to_proto
 
@@ -205,3 +206,7 @@ class Moves(Ingestion):
     def ParseDocuments(self, request: ingestion_groups.ParseDocumentsRequest, timeout: float) -> Any:
         self.parsed += request.document_ids
         return super().ParseDocuments(request, timeout)
+
+
+def test_what_ingestion_parses_together_goes_in_groups() -> None:
+    assert KINDS | {"eml"} == SMALL_TYPES, "mails go in groups, and are parsed alone: they may hold archives"

@@ -8,7 +8,7 @@ Every limit is one of four kinds. All refuse with ResourceExhausted(RATE_LIMITED
 `fair_slots`
     Concurrency limiter with a fair queue: tenants, then users, take turns. For ingestion's parser processes and edge's
     jobs.
-`lanes`
+`concurrency`
     Concurrency limiter with load shedding: a bounded queue for each kind of call, round-robin by tenant. It refuses
     calls whose expected wait is too long. For edge's questions, uploads and other calls.
 `fair_shares`
@@ -19,9 +19,9 @@ A call to edge passes the front's limits, its tenant's rates, its fair share, an
 coordinates with another replica: each replica admits its part of a rate.
 
 Three signals of load drive the limits. `loop_lag` measures how late the event loop runs its timers, for the fair
-shares, and the processor time of one of its iterations, for the lanes. `process_load` shares the lag, and the processor
-time of all services on this machine, through mapped files. `waiting` is the rule for a call that is cancelled just as
-it may start.
+shares, and the processor time of one of its iterations, for `concurrency`. `process_load` shares the lag, and the
+processor time of all services on this machine, through mapped files. `waiting` is the rule for a call that is cancelled
+just as it may start.
 
 Calls to providers are limited by `footnote_providers.resilience`, storage and daily usage by edge's metering.
 """

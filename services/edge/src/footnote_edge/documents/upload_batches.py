@@ -21,7 +21,7 @@ from footnote_edge.documents.documents import Documents, check_metadata
 from footnote_edge.documents.many_uploads import MOST_FILES, ManyUploads, WholeFile
 from footnote_edge.jobs.group_processing import MOST_BYTES
 
-SMALL_BYTES = 256 * 1024
+MOST_SHARED_BYTES = 256 * 1024
 """Maximum size of a file that shares a call."""
 AT_ONCE = 2
 """Concurrent calls for one scope and collection: a file that takes long to check does not hold up all others."""
@@ -64,7 +64,7 @@ class UploadBatches:
         received = self._documents.received(scope, parts)
         begun: list[bytes] = []
         size = 0
-        while max(size, metadata.size_bytes) <= SMALL_BYTES:
+        while max(size, metadata.size_bytes) <= MOST_SHARED_BYTES:
             if (part := await anext(received, None)) is None:
                 return await self.upload(scope, WholeFile(metadata, b"".join(begun), origin))
             begun.append(part)

@@ -42,7 +42,7 @@ MOST_DOCUMENTS, MOST_BYTES = 64, 4 * 2**20
 GROUP_SECONDS = 120.0
 """Time limit for parsing and indexing a group; after that, its documents are processed one by one."""
 SMALL_BYTES = 64 * 1024
-SMALL_TYPES = frozenset({"txt", "md", "html", "csv", "eml"})
+SMALL_TYPES = frozenset({"txt", "code", "md", "html", "csv", "tsv", "eml"})
 """Files that a parser reads in a few milliseconds, so that the rest of the group hardly waits for them."""
 
 _log = get_logger(__name__)

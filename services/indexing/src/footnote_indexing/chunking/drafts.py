@@ -191,11 +191,12 @@ def _base(
 
 def _bound(chunk: passage_pb2.Chunk) -> None:
     """Drop the anchors' headings, then the anchors, of a chunk whose cells would exceed the store's limit."""
-    if chunk.ByteSize() - len(chunk.text) <= _MOST_BYTES:
+    text_bytes = len(chunk.text.encode())
+    if chunk.ByteSize() - text_bytes <= _MOST_BYTES:
         return
     for anchor in chunk.anchors:
         anchor.locator.ClearField("heading_path")
-    if chunk.ByteSize() - len(chunk.text.encode()) > _MOST_BYTES:
+    if chunk.ByteSize() - text_bytes > _MOST_BYTES:
         chunk.ClearField("anchors")
         chunk.ClearField("tables")
 
