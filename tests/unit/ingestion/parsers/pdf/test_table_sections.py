@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fpdf import FPDF
+from PIL import Image
 from support.drawn_tables import columns, read, rows
 
 EMPTY = ["", "", ""]
@@ -47,9 +48,63 @@ def test_without_empty_lines_nothing_says_where_a_block_ends(tmp_path: Path) -> 
     assert found == ["Actual", "2009", "2010", "2011", "Projected", "2012", "2013", "Total"]
 
 
-def test_a_single_name_shows_no_blocks(tmp_path: Path) -> None:
+def test_a_single_name_above_all_rows_names_them_up_to_an_empty_line(tmp_path: Path) -> None:
     found = names(tmp_path, *ACTUAL, EMPTY, *PROJECTED[1:])
-    assert found == ["Actual", "2009", "2010", "2011", "2012", "2013"]
+    assert found == ["Actual", "Actual › 2009", "Actual › 2010", "Actual › 2011", "2012", "2013"]
+
+
+def test_a_single_name_below_other_rows_shows_no_block(tmp_path: Path) -> None:
+    found = names(tmp_path, ["2008", "12", "13"], *ACTUAL, EMPTY, *PROJECTED[1:])
+    assert found == ["2008", "Actual", "2009", "2010", "2011", "2012", "2013"]
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_sum_below_a_gap_belongs_to_a_single_name(tmp_path: Path, drawn: bool) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [YEARS, *ACTUAL, EMPTY, ["Total", "48", "51"]])
+        for end in (350, 450) if drawn else ():
+            pdf.line(end - 30, 182, end, 182)
+
+    found = rows(read(tmp_path, draw))
+    assert found[-1].partition("; ")[0].endswith("Actual › Total" if drawn else "Total")
+    assert ("Actual › Total" in found[-1]) is drawn
+
+
+def drawn_at(pdf: FPDF, *heights: float) -> None:
+    for height in heights:
+        pdf.line(45, height, 455, height)
+
+
+def test_lines_across_a_table_part_its_blocks(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [YEARS, *ACTUAL, *PROJECTED, ["Total", "60", "61"]])
+        drawn_at(pdf, 88, 104, 168, 216, 232)
+
+    found = [row.partition("; ")[0].removeprefix("Year: ") for row in rows(read(tmp_path, draw))]
+    assert found == [
+        "Actual", "Actual › 2009", "Actual › 2010", "Actual › 2011",
+        "Projected", "Projected › 2012", "Projected › 2013",
+        "Total",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("as_images", [True, False])
+def test_a_long_name_of_a_section_below_the_headers_does_not_end_them(tmp_path: Path, as_images: bool) -> None:
+    name = "Measured by a company of its own on all roads that lead to the town, without the tunnels"
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [YEARS, [name, "", ""], *ACTUAL[1:]])
+        for height in (88, 104, 170):
+            if as_images:  # as some programs write lines
+                pdf.image(Image.new("1", (1, 1)), 45, height, 410, 1)
+            else:
+                pdf.line(45, height, 455, height)
+
+    found = rows(read(tmp_path, draw))
+    assert found == [
+        name,
+        *(f"Year: {name} › {one}; Men: {two}; Women: {three}" for one, two, three in ACTUAL[1:]),
+    ]
 
 
 @pytest.mark.parametrize(

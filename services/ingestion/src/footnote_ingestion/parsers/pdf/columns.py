@@ -309,7 +309,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Gri
     )
     made = _rows(rows[start:], spanning, columns, names_column)
     _note_sums(made, rules, size)
-    note_blocks(made)
+    note_blocks(made, rules.across)
     note_groups(made)
     grid = Grid(page, head.names, made, columns, lead=head.lead)
     grid.header_lines = ids(word for row in head_used for word in row)

@@ -52,12 +52,14 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
     left, bottom, right, top = bounds
     edges = [ctypes.byref(edge) for edge in bounds]
     room = _MOST_SEGMENTS
-    holder, path = pdfium_calls.handle(page), pdfium.FPDF_PAGEOBJ_PATH
+    holder, path, image = pdfium_calls.handle(page), pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE
     for index in range(count):
         one = pdfium_calls.object_at(holder, index)
-        if not one or pdfium_calls.object_kind(one) != path or not pdfium_calls.object_bounds(one, *edges):
+        kind = pdfium_calls.object_kind(one) if one else None
+        if kind not in (path, image) or not pdfium_calls.object_bounds(one, *edges):
             continue
-        if _add(found, left.value, bottom.value, right.value, top.value):
+        # Some programs write a line as a thin image of one colour.
+        if _add(found, left.value, bottom.value, right.value, top.value) or kind == image:
             continue
         width, height = right.value - left.value, top.value - bottom.value
         if width < _SMALLEST or height < _SMALLEST:
