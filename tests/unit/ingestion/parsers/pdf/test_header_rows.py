@@ -129,3 +129,45 @@ def test_a_title_below_the_names_of_all_columns_heads_none_but_says_what_they_ar
     assert "Number of pupils, in thousands" in [block.text for block in blocks]
     part = next(block.table_part for block in blocks if block.table_part.columns)
     assert [column.measure.scale for column in part.columns[1:]] == [3, 3, 3]
+
+
+def test_headers_of_columns_without_values_that_have_lines_of_their_own_head_no_other_column(tmp_path: Path) -> None:
+    middles = (270, 340, 410, 480, 550)
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 410, 74, "December 31, 2022")
+        for centre, name in zip(middles, ("Book", "Market", "Quoted prices", "Model", "No market"), strict=True):
+            first, _, second = name.rpartition(" ")
+            middle(pdf, centre, 88, first)
+            middle(pdf, centre, 100, second)
+            for height in (104, 152):
+                pdf.line(centre - 31, height, centre + 31, height)
+        for height in (104, 152):
+            pdf.line(48, height, 235, height)
+        pdf.text(50, 116, "Assets")
+        columns(pdf, [[" Notes", "385", "403", "403"], [" Debt", "(794)", "(856)", "(856)"]], 130, (280, 350, 490))
+
+    assert rows(read(tmp_path, draw)) == [
+        "Assets",
+        "Assets › Notes; December 31, 2022 › Book: 385; December 31, 2022 › Market: 403; "
+        "December 31, 2022 › Model: 403",
+        "Assets › Debt; December 31, 2022 › Book: (794); December 31, 2022 › Market: (856); "
+        "December 31, 2022 › Model: (856)",
+    ]
+
+
+def test_a_label_beside_the_last_line_of_headers_is_not_read_into_them(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        pdf.text(50, 100, "Balance sheet:")
+        for centre, *lines in (
+            (335, "Balance at", "May 31,", "2018"),
+            (435, "New", "standard"),
+            (535, "June 1,", "2018"),
+        ):
+            for number, line in enumerate(reversed(lines)):
+                middle(pdf, centre, 100 - 11 * number, str(line))
+        columns(pdf, [["Cash", "539", "(8)", "531"], ["Loans", "482", "252", "734"]], 120)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Balance sheet: Cash; Balance at May 31, 2018: 539; New standard: (8); June 1, 2018: 531"
+    )

@@ -28,7 +28,7 @@ from footnote_ingestion.parsers.pdf.lines import Word
 from footnote_ingestion.parsers.pdf.numbered import without_numbers
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
-from footnote_ingestion.parsers.pdf.underlined import by_lines, with_lines
+from footnote_ingestion.parsers.pdf.underlined import by_lines, over_no_column, with_lines
 
 _GOES_ON = re.compile(r"[,:]\s*$")
 _OFF, _ASIDE, _FLUSH = 0.6, 3.0, 0.3
@@ -62,8 +62,15 @@ def header_names(
     used: list[Sequence[Word]] = []
     over_all: list[str] = []
     boxed = _first_boxed(rows, named, rules.down, size)
+    pieces_of = [[piece_of(part) for words in segments(row) for part in parted_by(words, rules.down)] for row in rows]
+    bare = over_no_column(pieces_of, named, rules.across, size) if rules.across else []
     for number, row in reversed(list(enumerate(rows))):
-        pieces = [piece_of(part) for words in segments(row) for part in parted_by(words, rules.down)]
+        # Columns without values have no place; their headers belong to no other column.
+        beyond[:0] = [piece for piece in pieces_of[number] if piece in bare]
+        pieces = [piece for piece in pieces_of[number] if piece not in bare]
+        if row and not pieces:
+            used.insert(0, row)
+            continue
         left = [
             piece
             for piece in pieces
@@ -72,14 +79,13 @@ def header_names(
             and not _is_in_first_box(piece, edge, rules.down, start + size)
         ]
         over = [piece for piece in pieces if piece not in left]
-        # Columns without values have no place; their headers belong to no other column.
         right = [piece for piece in over if piece.left > named[-1][1] + 0.3 * size]
         if any(piece.left < named[-1][1] and piece.right > named[-1][0] for piece in over):
             beyond[:0] = right
             over = [piece for piece in over if piece not in right]
         if over and _is_title(over[0], named, size, single=len(over) == 1):
             break
-        if len(pieces) == 1 and over_all and not _is_note(cell_of(pieces[0].words).text):
+        if len(pieces) == 1 and over_all and not is_note(cell_of(pieces[0].words).text):
             break  # the title above "(in thousands)"
         if (
             len(pieces) == 1
@@ -87,7 +93,7 @@ def header_names(
             and _is_apart(pieces[0], used, named, start, size)
             and not by_boxes(pieces, named, rules.down)
         ):
-            if _is_note(text := cell_of(pieces[0].words).text):
+            if is_note(text := cell_of(pieces[0].words).text):
                 over_all.insert(0, text)
                 used.insert(0, row)
                 continue
@@ -125,7 +131,7 @@ def header_names(
     return head, used
 
 
-def _is_note(text: str) -> bool:
+def is_note(text: str) -> bool:
     """Return whether the words are in brackets: "(in thousands)", "[unaudited]"."""
     return (text[:1], text[-1:]) in (("(", ")"), ("[", "]"))
 
@@ -303,9 +309,12 @@ def _named(
     stub, parts, numbers = without_numbers(stub, parts, columns)
     notes += numbers
     begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece.words).text)]
+    corners: list[Piece] = []
     for number, row in enumerate(parts):
         beside = [piece for piece in begun if row and _is_beside(piece, row[0].piece)]
         begun = [piece for piece in begun if piece not in beside]
+        if any(names[at] and _GOES_ON.search(names[at][-1][1]) for part in row for at in range(part.first, part.last)):
+            corners, beside = [*corners, *beside], []  # "Balance at June 30," continues in the words below it
         grouped = any(part.last - part.first > 1 for part in row)
         lead_in = "".join(f"{cell_of(piece.words).text} " for piece in beside)
         for part in row:
@@ -315,7 +324,7 @@ def _named(
                 # "Number in thousands": a title of the rows that follow
                 notes += [one for one in (lead_in.strip(), own) if one]
                 continue
-            if _is_note(own):
+            if is_note(own):
                 whole = part.last - part.first >= count > 1
                 others = parts[number + 1 :] if not any(names) else [*parts[:number], *parts[number + 1 :]]
                 apart = not any(names) or _is_beside_column(part, columns)
@@ -327,11 +336,13 @@ def _named(
                 names[at].append((part, text, grouped))
     texts = [_stacked(one, across) for one in names]
     words = [cell_of(piece.words).text for piece in stub]
-    lead = [text for text in words if _is_note(text) and len(text) > 12]
+    lead = [text for text in words if is_note(text) and len(text) > 12]
     rest = [text for text in words if text not in lead]
     lead += notes
     goes_on = [cell_of(piece.words).text for piece in begun] if any(texts) else []
-    corner = " ".join(text for text in rest if not any(texts) or not _GOES_ON.search(text))
+    aside = [cell_of(piece.words).text for piece in corners]
+    corner = " ".join(text for text in rest if not any(texts) or text in aside or not _GOES_ON.search(text))
+    corner = corner.removesuffix(":")
     if goes_on:
         texts = [" ".join(filter(None, (*goes_on, text))) if text else "" for text in texts]
     if named_by_column:

@@ -1,7 +1,8 @@
-"""Finds tables of words under a row of separately underlined headers, such as lists of exhibits.
+"""Finds tables of words under a row of underlined headers, such as lists of exhibits.
 
 Figures show their columns better than lines do; other modules find tables of them.
-The lines under the headers show the columns. Cells have several lines; a row begins where its first column has words.
+The lines under the headers show the columns, or one line under all headers and the gaps between the words below it.
+Cells have several lines; a row begins where its first column has words.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, visual_rows
-from footnote_ingestion.parsers.pdf.header_columns import header_names
+from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, segments, visual_rows
+from footnote_ingestion.parsers.pdf.header_columns import header_names, is_note
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.table_start import Words
 
-_LEAST_COLUMNS, _MOST_RULES, _LEAST_ROWS = 3, 400, 3
+_LEAST_COLUMNS, _MOST_RULES, _LEAST_ROWS, _LEAST_PARTED = 3, 400, 3, 4
 _LEVEL, _SIDE, _NARROWEST = 1.2, 1.0, 12.0
 _GAP, _ABOVE, _MOST_HEAD_ROWS = 2.0, 1.5, 4
 """Maximum distance between rows, and between lines of headers, in type sizes; maximum number of these lines."""
-_FILLED = 0.6
+_FILLED, _LARGER = 0.6, 1.2
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[Grid]) -> list[Grid]:
@@ -28,17 +29,18 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[G
 
     Words directly above one of the `others` are its headers and are left out.
     """
-    if not _LEAST_COLUMNS <= len(rules.across) <= _MOST_RULES:
+    if not 0 < len(rules.across) <= _MOST_RULES:
         return []
     found: list[Grid] = []
     used: set[int] = set()
-    levels = _underlines(rules.across)
-    for underlines in levels:
+    levels = _levels(rules.across)
+    for level in levels:
         free = [line for line in lines if id(line) not in used and line.size > 0 and not line.rotated]
-        grid = _table(underlines, free, words, rules)
+        underlines = _parted(level[0], free, words) if len(level) == 1 else level
+        grid = _table(underlines, free, words, rules) if _are_apart(underlines) else None
         if (
             grid is not None
-            and not any(_is_within(level, grid) for level in levels)
+            and not any(_is_within(other, grid) for other in levels if _are_apart(other) or _is_across(other, grid))
             and not any(_is_above(grid, other) for other in others)
         ):
             found.append(grid)
@@ -46,8 +48,8 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[G
     return found
 
 
-def _underlines(across: Sequence[Rule]) -> list[list[Rule]]:
-    """Return rows of three or more lines side by side, topmost first, each row from the left."""
+def _levels(across: Sequence[Rule]) -> list[list[Rule]]:
+    """Return the lines at each height, topmost first, each row from the left."""
     levels: list[list[Rule]] = []
     for rule in sorted(across, key=lambda rule: -rule.at):
         if rule.end - rule.start < _NARROWEST:
@@ -56,14 +58,50 @@ def _underlines(across: Sequence[Rule]) -> list[list[Rule]]:
             levels[-1].append(rule)
         else:
             levels.append([rule])
-    rows = [sorted(level, key=lambda rule: rule.start) for level in levels if len(level) >= _LEAST_COLUMNS]
-    return [row for row in rows if all(other.start - one.end > _SIDE for one, other in pairwise(row))]
+    return [sorted(level, key=lambda rule: rule.start) for level in levels]
+
+
+def _are_apart(level: Sequence[Rule]) -> bool:
+    """Return whether there are three or more lines side by side."""
+    return len(level) >= _LEAST_COLUMNS and all(other.start - one.end > _SIDE for one, other in pairwise(level))
+
+
+def _parted(rule: Rule, lines: Sequence[Line], words: Words) -> list[Rule]:
+    """Return the parts of a line under several headers that are over their columns; none if it is not that.
+
+    A column is as wide as its header and the words below it; words below two headers end the table.
+    """
+    head = [line for line in lines if line.right > rule.start and _is_on(rule, line)]
+    if sum(line.text.count(" ") + 1 for line in head) < _LEAST_PARTED:
+        return []
+    rows = visual_rows(word for line in head for word in words(line))
+    places = [(part[0].left, part[-1].right) for part in segments(rows[-1])] if rows else []
+    if len(places) < _LEAST_PARTED or places[0][0] < rule.start - _SIDE or places[-1][1] > rule.end + _SIDE:
+        return []
+    inside = [line for line in lines if line.right > rule.start and line.left < rule.end]
+    below = _without_gap([line for line in inside if (line.top + line.bottom) / 2 < rule.at], rule.at)
+    for row in visual_rows(word for line in below for word in words(line)):
+        for part in segments(row):
+            left, right = part[0].left, part[-1].right
+            met = [at for at, (one, other) in enumerate(places) if left < other and right > one]
+            if len(met) != 1:
+                break
+            places[met[0]] = (min(left, places[met[0]][0]), max(right, places[met[0]][1]))
+        else:
+            continue
+        break
+    return [Rule(rule.at, left, right) for left, right in places]
 
 
 def _is_within(level: Sequence[Rule], grid: Grid) -> bool:
     """Return whether lines are under a row of a table but the last one, as under sums, or under links in each row."""
     tops = [max(cell.top for cell in row.cells if cell.text) for row in grid.rows]
     return tops[-1] < level[0].at < tops[0] and level[0].start < grid.columns[-1][1]
+
+
+def _is_across(level: Sequence[Rule], grid: Grid) -> bool:
+    """Return whether a single line is drawn from the first to the last column."""
+    return len(level) == 1 and level[0].start < grid.columns[0][0] and level[0].end > grid.columns[-1][0]
 
 
 def _is_above(grid: Grid, other: Grid) -> bool:
@@ -86,13 +124,16 @@ def _table(underlines: Sequence[Rule], lines: Sequence[Line], words: Words, rule
     size = median(line.size for line in below)
     ends = [(one.end + other.start) / 2 for one, other in pairwise(underlines)]
     body = _body(visual_rows(word for line in below for word in words(line)), height, ends, (left, right), size)
+    notes = []
+    while body and is_note(cell_of(body[0]).text):  # "(In millions)" below the line belongs to the headers
+        notes.append(body.pop(0))
     rows = _rows(body, ends)
     if len(rows) < _LEAST_ROWS or sum(sum(bool(cell.text) for cell in row.cells) > 1 for row in rows) < _FILLED * len(
         rows
     ):
         return None
     above = _heads([line for line in inside if (line.top + line.bottom) / 2 > height], height, size)
-    heads = visual_rows(word for line in above for word in words(line))[-_MOST_HEAD_ROWS:]
+    heads = [*visual_rows(word for line in above for word in words(line))[-_MOST_HEAD_ROWS:], *notes]
     columns = [(rule.start, rule.end) for rule in underlines[1:]]
     named, head_used = header_names(heads, columns, None, rules, size, left)
     figures = [is_figure(cell.text) for row in rows for cell in row.cells[1:] if cell.text]
@@ -121,10 +162,10 @@ def _without_gap(lines: Sequence[Line], height: float) -> list[Line]:
 
 
 def _heads(lines: Sequence[Line], height: float, size: float) -> list[Line]:
-    """Return the lines of text above a height with hardly a gap between them."""
+    """Return the lines of text above a height with hardly a gap between them, up to a title in larger type."""
     found: list[Line] = []
     for line in sorted(lines, key=lambda line: line.bottom):
-        if line.bottom - height > _ABOVE * size:
+        if line.bottom - height > _ABOVE * size or (found and line.size > _LARGER * found[0].size):
             break
         found.append(line)
         height = max(height, line.top)

@@ -16,6 +16,7 @@ from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 Words = Callable[[Line], list[Word]]
 _ABOVE, _ABOVE_RULE = 2.6, 5.0
 """Maximum distance of a header from what follows, without and with a drawn line below it, in type sizes."""
+_UNDER, _PIECES = 0.7, 2.0
 _LEAST_DOWN = 3
 _NEAR = 3.0
 _TOUCH = 1.2
@@ -41,11 +42,18 @@ def drawn_from(rules: Rulings, sides: tuple[float, float], heights: tuple[float,
 
 
 def _reach(rules: Rulings, sides: tuple[float, float], heights: tuple[float, float], size: float) -> float:
-    """Return the right end of two or more lines across a whole table; 0 without any."""
+    """Return the right end of two or more lines across a whole table, also in pieces by column; 0 without any."""
     left, right = sides
+    made: list[Rule] = []
+    for rule in sorted(rules.across, key=lambda rule: (-round(rule.at), rule.start)):
+        last = made[-1] if made else None
+        if last is not None and abs(last.at - rule.at) < _TOUCH and rule.start - last.end < _PIECES * size:
+            made[-1] = Rule(last.at, last.start, max(last.end, rule.end))
+        else:
+            made.append(rule)
     ends = sorted(
         rule.end
-        for rule in rules.across
+        for rule in made
         if heights[0] - 2 * size < rule.at < heights[1] + _ABOVE_RULE * size
         and rule.start < left + size
         and right < rule.end < right + (right - left)
@@ -107,7 +115,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         short = short and abs(line.left - left) < _ASIDE * size
         noted = line.text[:1] + line.text[-1:] in ("()", "[]")  # "(in thousands, except for shares)"
         inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
-        if not short and not noted and not inner and _is_prose(line, words):
+        within = short or noted or inner or _is_below_head(line, rules, (start, right), size)
+        if not within and _is_prose(line, words):
             break
         if aside and (boxed is None or line.left < boxed):
             break
@@ -217,6 +226,15 @@ def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[fl
         ):
             found.append(rule.at)
     return len(found)
+
+
+def _is_below_head(line: Line, rules: Rulings, sides: tuple[float, float], size: float) -> bool:
+    """Return whether a line across the whole table is drawn directly above some words, and another above its headers.
+
+    The words then name a section, however long they are.
+    """
+    near, far = (line.top, line.top + _UNDER * size), (line.top, line.top + _MOST_HEAD_ROWS * size)
+    return _rules_between(rules, near, sides, size) == 1 < _rules_between(rules, far, sides, size)
 
 
 def _is_over_part(line: Line, rules: Rulings, start: float, size: float) -> bool:

@@ -60,8 +60,6 @@ def find_tables(
     figures = is_sideways(lines) or _may_hold_table(lines)
     drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
     few = len(drawn.down) < LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS
-    if not figures and few and len(drawn.fills) < LEAST_DOWN:
-        return []
     kept: dict[int, list[Word]] = {}
 
     def known(line: Line) -> list[Word]:
@@ -69,6 +67,8 @@ def find_tables(
             kept[id(line)] = words(line)
         return kept[id(line)]
 
+    if not figures and few and len(drawn.fills) < LEAST_DOWN:
+        return listed.find(lines, known, drawn, [])  # one line under several headers is enough for a list
     struck = [line for line in lines if line.text.strip(_STROKES) == "" and len(line.text) >= _LEAST_STROKES]
     if struck and not is_sideways(struck):
         across = [Rule((line.top + line.bottom) / 2, line.left, line.right) for line in struck]

@@ -16,6 +16,7 @@ _OVER, _UNDER = 0.8, 0.45
 _OFF = 0.6
 """Maximum distance between the middle of words and of the columns that they head, in type sizes."""
 _MOST = 60
+_LEAST_USED, _NEXT = 2, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,37 @@ def with_lines(
         if line.last == line.first + 1 and free and line.left > start + size:
             made[line.first] = (min(left, line.left), max(right, line.right))
     return made
+
+
+def over_no_column(
+    rows: Sequence[Sequence[Piece]], columns: Columns, across: Sequence[Rule], size: float
+) -> list[Piece]:
+    """Return the headers, with all their lines, of columns without values: only the line below shows such a column."""
+    found: list[Piece] = []
+    begun: list[tuple[Rule, float]] = []
+    for row in reversed(rows):
+        for piece in row:
+            lines = [rule for rule in across if -_OVER * size <= rule.at - piece.bottom <= _UNDER * size]
+            used = [rule for rule in lines if _is_over_any(rule, columns)]
+            beside = (rule for rule in lines if rule.start > columns[0][0] and rule not in used)
+            own = next((rule for rule in beside if _is_within(piece, rule)), None)
+            if own is None and not any(rule.end - rule.start > size + piece.right - piece.left for rule in used):
+                lower = (rule for rule, top in begun if piece.bottom - top < _NEXT * size and _is_within(piece, rule))
+                own = next(lower, None)
+            elif len(used) < _LEAST_USED:
+                own = None
+            if own is not None:
+                found.append(piece)
+                begun.append((own, piece.top))
+    return found
+
+
+def _is_over_any(rule: Rule, columns: Columns) -> bool:
+    return any(rule.start < (left + right) / 2 < rule.end for left, right in columns)
+
+
+def _is_within(piece: Piece, rule: Rule) -> bool:
+    return rule.start - 1 < piece.left and piece.right < rule.end + 1
 
 
 def _under(foot: float, columns: Columns, across: Sequence[Rule], size: float) -> list[_Line]:
