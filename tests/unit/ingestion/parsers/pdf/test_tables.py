@@ -46,7 +46,8 @@ def test_empty_cells_keep_their_place_whichever_they_are(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("shown", "read_as"), [("$ 12", "$12"), ("(34)", "(34)"), ("—", "—"), ("5.6%", "5.6%"), ("n/a", "n/a")]
+    ("shown", "read_as"),
+    [("$ 12", "$12"), ("(34)", "(34)"), ("—", "—"), ("5.6%", "5.6%"), ("n/a", "n/a")],
 )
 def test_signs_stay_with_their_number(tmp_path: Path, shown: str, read_as: str) -> None:
     shown = shown.replace("—", "-")
@@ -56,6 +57,17 @@ def test_signs_stay_with_their_number(tmp_path: Path, shown: str, read_as: str) 
         f"Debt; 2023: 88; 2022: {read_as.replace('—', '-')}",
         "Rest; 2023: 11; 2022: 22",
     ]
+
+
+def test_a_percent_sign_before_a_closing_bracket_belongs_to_its_figure(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["", "2023", "2022"], ["Net change", "$ 213", "$ 10"], ["in percent of sales", "5.8", "(0.3"]])
+        pdf.text(353, 132, "%")
+        pdf.text(453, 132, "%)")
+
+    assert rows(read(tmp_path, draw)) == [
+        "Net change; 2023: $213; 2022: $10", "in percent of sales; 2023: 5.8%; 2022: (0.3%)",
+    ]  # fmt: skip
 
 
 def test_headers_of_groups_stand_before_those_below_them(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ FIGURE = re.compile(  # of a whole word: a search within one would restart at ea
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
-CLOSING = (")", "%", ")%")
+CLOSING = (")", "%", ")%", "%)")
 _LONGEST_KEPT = 32
 _SPACE, _LETTER, _SAME = 0.45, 1.3, 0.005
 YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?: ?[-–/] ?(?:19|20)?\d\d)?(?:[*)EFep]| \(\d\))?")

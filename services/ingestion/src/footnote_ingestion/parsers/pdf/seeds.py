@@ -20,6 +20,7 @@ _MEASURE = 8.0
 """Minimum width, in type sizes, of two lines whose equal width is no coincidence."""
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _DIGIT = re.compile(r"\d")
+_SIGNS = frozenset(("(", *CLOSING))
 _LEAST_BARE, _LONGEST_BARE, _LONGEST_NAME = 3, 40, 6
 
 
@@ -33,7 +34,7 @@ def is_seed(line: Line) -> bool:
         or len(line.text) > 400
     ):
         return False
-    words = [word for word in line.text.split() if word not in CURRENCIES and word not in "%()"]
+    words = [word for word in line.text.split() if word not in CURRENCIES and word not in _SIGNS]
     if not 2 <= len(words) <= 60:
         return False
     figures = [is_figure(word) for word in words]
