@@ -15,10 +15,9 @@ from footnote_kit import names
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.telemetry import histogram, in_trace, span
 from opentelemetry.trace import SpanKind
-from pymilvus import AsyncMilvusClient
-from pymilvus.exceptions import MilvusException
 
 from footnote_store import tls
+from footnote_store.milvus import AsyncMilvusClient, MilvusException
 
 _CONNECT_TIMEOUT = 5.0
 _SLOW_SECONDS = 4.0

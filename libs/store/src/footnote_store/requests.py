@@ -16,13 +16,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pymilvus import AsyncMilvusClient, DataType
-from pymilvus.client.prepare import Prepare
-from pymilvus.client.utils import check_status
-from pymilvus.grpc_gen.common_pb2 import DslType, PlaceholderGroup, PlaceholderType
-from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, QueryResults, SearchRequest, SearchResults, UpsertRequest
-from pymilvus.grpc_gen.schema_pb2 import FieldData
 
+from footnote_store.milvus import (
+    AsyncMilvusClient,
+    DataType,
+    DslType,
+    FieldData,
+    InsertRequest,
+    PlaceholderGroup,
+    PlaceholderType,
+    Prepare,
+    QueryResults,
+    SearchRequest,
+    SearchResults,
+    UpsertRequest,
+    check_status,
+)
 from footnote_store.rows import HIT_COLUMNS, Hit
 
 Columns = Mapping[str, Sequence[Any]]

@@ -16,11 +16,11 @@ from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
-from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
 
 from footnote_store.expr import one_line
 from footnote_store.fields import created_millis, facets, strategy_name
 from footnote_store.ids import MAX_ID
+from footnote_store.milvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
 from footnote_store.scope import NEVER_FOUND, search_key
 
 Vector = Sequence[float] | NDArray[np.float32]

@@ -12,14 +12,18 @@ from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
-from pymilvus import AsyncMilvusClient, MilvusClient
-from pymilvus.client.utils import check_status
-from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
-from pymilvus.milvus_client.index import IndexParams
 
 from footnote_store import requests
 from footnote_store.compiler import TRUE, conjunction, quote
 from footnote_store.connection import Connection
+from footnote_store.milvus import (
+    AsyncMilvusClient,
+    IndexParams,
+    InsertRequest,
+    MilvusClient,
+    UpsertRequest,
+    check_status,
+)
 from footnote_store.requests import write_request
 from footnote_store.rows import (
     CHUNK_OUTPUT,

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from footnote_kit.errors import FailedPrecondition
-from pymilvus import AsyncMilvusClient
-from pymilvus.grpc_gen.milvus_pb2 import UpsertRequest
 
 from footnote_store.compiler import quote
+from footnote_store.milvus import AsyncMilvusClient, UpsertRequest
 from footnote_store.requests import write_request
 from footnote_store.rows import dimensions_of, space_name
 from footnote_store.store import VectorStore
