@@ -1,10 +1,12 @@
 """The OpenAPI 3.1 document of the HTTP API, and a page that shows it offline."""
 
+import asyncio
 import base64
 import hashlib
 import html
 import json
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from footnote.types.v1.role_pb2 import Role
@@ -19,6 +21,7 @@ from footnote_edge.http.openapi.schemas import Schema, Schemas
 from footnote_edge.http.serving.problems import MEDIA_TYPE
 from footnote_edge.http.transcoding.binding import Rule, rules
 
+_writing = Lock()
 _PROBLEM: Schema = {
     "type": "object",
     "description": "Problem details, RFC 9457.",
@@ -70,21 +73,30 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
+def _written(version: str) -> tuple[Response, Response]:
+    """Return the document and the page."""
+    with _writing:  # both routes are public: many first requests at once must not each write them
+        return _write(version)
+
+
 @cache
-def routes(version: str) -> list[Route]:
-    """Return the routes of the document and of the page."""
-    # Built once in a process, since both routes are public; writing them takes 22 ms.
+def _write(version: str) -> tuple[Response, Response]:
+    # At the first request, which few deployments ever get: writing them takes longer than other routes' whole start.
     content = document(version)
     text = _page(content)
     style = base64.b64encode(hashlib.sha256(text.partition("<style>")[2].partition("</style>")[0].encode()).digest())
     policy = f"default-src 'none'; style-src 'sha256-{style.decode()}'; frame-ancestors 'none'; base-uri 'none'"
-    whole, page = JSONResponse(content), HTMLResponse(text, headers={"content-security-policy": policy})
+    return JSONResponse(content), HTMLResponse(text, headers={"content-security-policy": policy})
+
+
+def routes(version: str) -> list[Route]:
+    """Return the routes of the document and of the page."""
 
     async def as_json(_: Request) -> Response:
-        return whole
+        return (await asyncio.to_thread(_written, version))[0]
 
     async def as_page(_: Request) -> Response:
-        return page
+        return (await asyncio.to_thread(_written, version))[1]
 
     return [Route("/openapi.json", as_json, name="openapi"), Route("/docs", as_page, name="docs")]
 
