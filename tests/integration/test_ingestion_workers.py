@@ -14,13 +14,14 @@ from pathlib import Path
 import psutil
 import pytest
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import PARSER_CRASHED, PARSER_KILLED, ParseError
+from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, PARSER_CRASHED, PARSER_KILLED, ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.process import Worker
 from footnote_kit.errors import Unavailable
+from pypdf import PdfWriter
 
 pytestmark = pytest.mark.full
 
@@ -179,3 +180,20 @@ async def reason_of(worker: Worker, job: wire.Job) -> str:
     with pytest.raises(ParseError) as caught:
         _ = [frame async for frame in worker.run(job, 60.0)]
     return caught.value.reason
+
+
+async def test_what_pdfium_cannot_read_is_read_by_a_library_that_the_sandbox_loads(pool: Pool, tmp_path: Path) -> None:
+    """Few files need pypdf, so workers load it themselves: they may read its code, and nothing else."""
+    writer = PdfWriter()
+    writer.add_blank_page(200, 200)
+    path = tmp_path / "blank.pdf"
+    writer.write(path)
+    with pytest.raises(ParseError) as failed:  # pypdf finds no text either, and nothing else is wrong
+        await pool.last(wire.Job("parse", str(path), "pdf", "blank.pdf", Limits()), TENANT)
+    assert failed.value.reason == NO_TEXT
+    damaged = tmp_path / "damaged.pdf"
+    damaged.write_bytes(b"%PDF-1.7\nno more of it")
+    with pytest.raises(ParseError) as failed:
+        await pool.last(wire.Job("inspect", str(damaged), "pdf", "damaged.pdf", Limits()), TENANT)
+    assert failed.value.reason == CORRUPT
+    assert "Error" not in failed.value.message, "it gave up, before it could tell"

@@ -16,7 +16,6 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-import pypdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from PIL import Image, ImageChops
@@ -60,6 +59,8 @@ def has_hidden_layers(path: Path) -> bool:
     data = path.read_bytes()
     if _LAYERS not in data and not _may_name_layers(data):
         return False
+    import pypdf  # for such files alone, since loading it takes long
+
     try:
         root: Any = pypdf.PdfReader(path, strict=False).trailer["/Root"]
         layers = root.get("/OCProperties", {})

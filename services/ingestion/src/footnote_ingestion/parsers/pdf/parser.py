@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-import pypdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from footnote.types.v1.locator_pb2 import PageLocator
-from pypdf.errors import PyPdfError
 
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
@@ -46,11 +43,6 @@ _OUTLINE_MOST = 5_000
 _STAMP = 200
 """Characters that a page may have besides its picture, such as a stamp or a number."""
 _MOST_PICTURES, _MOST_OF_PAGE = 100, 0.6
-# Exceptions besides its own that pypdf raises for broken files, as found by fuzzing.
-_PYPDF_ERRORS = (
-    PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, OverflowError, OSError,
-    RecursionError, NotImplementedError, zlib.error,
-)  # fmt: skip
 
 
 class PdfParser:
@@ -350,31 +342,27 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def _reader(path: Path) -> pypdf.PdfReader:
-    """Return pypdf's reader; raises `ParseError` if the file needs a password other than the empty one."""
-    reader = pypdf.PdfReader(path, strict=False)
-    if reader.is_encrypted and not reader.decrypt(""):
-        raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.")
-    return reader
-
-
 def _check_with_pypdf(path: Path, limits: Limits, first: ParseError) -> None:
     """Accept a file that pypdf opens, even with the empty password; else raise the `first` failure."""
+    from footnote_ingestion.parsers.pdf import second_reader  # for such files alone, since loading it takes long
+
     try:
-        _check_pages(len(_reader(path).pages), limits)
-    except _PYPDF_ERRORS:
+        _check_pages(len(second_reader.opened(path).pages), limits)
+    except second_reader.ERRORS:
         raise first from None
 
 
 def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError) -> Properties:
     """Read with pypdf; if that returns no text either, raise the `first` failure."""
+    from footnote_ingestion.parsers.pdf import second_reader
+
     try:
-        reader = _reader(path)
+        reader = second_reader.opened(path)
         info = reader.metadata
         count = len(reader.pages)
         _check_pages(count, limits)
-        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(_pypdf_lines(reader, out), 1)]
-    except _PYPDF_ERRORS:
+        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(second_reader.lines(reader, out), 1)]
+    except second_reader.ERRORS:
         raise first from None
     if not any(page.lines for page in pages):
         # PDFium asked for a password although the empty one suffices: the failure is then the lack of text.
@@ -384,13 +372,3 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
     out.warn(DAMAGED, "the file is damaged; what could be read was read", 0)
     write_pages(pages, [], out)
     return properties
-
-
-def _pypdf_lines(reader: pypdf.PdfReader, out: BlockWriter) -> Iterator[list[Line]]:
-    for number, page in enumerate(reader.pages, 1):
-        try:
-            text = page.extract_text()
-        except _PYPDF_ERRORS:
-            text = ""
-        out.pages(number, len(reader.pages))
-        yield [Line(line.strip(), number, 0, 0, 0, 0, 0, False, False) for line in text.splitlines() if line.strip()]
