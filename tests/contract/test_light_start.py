@@ -9,6 +9,7 @@ HEAVY = {
     "duckdb": "import footnote_ingestion.app",
     "sqlglot": "import footnote_ingestion.app",
     "mcp": "import footnote_edge.app",
+    "pandas": "import footnote_indexing.app, footnote_retrieval.app, footnote_store.requests",
     "openai": (
         "import footnote_generation.app, footnote_retrieval.app\n"
         "from footnote_generation.adapters.registrations import models, verifiers\n"
@@ -22,7 +23,7 @@ import sys
 from footnote_ingestion.worker import child
 
 child.load()
-ahead = {"sqlglot", "babel.numbers", "footnote_ingestion.tables.jobs"} & sys.modules.keys()
+ahead = {"sqlglot", "babel.numbers", "footnote_ingestion.tables.jobs", "pypdf", "asyncio"} & sys.modules.keys()
 child.load_tables()
 sys.exit(f"too early: {ahead}" if ahead else "footnote_ingestion.tables.jobs" not in sys.modules)
 """
@@ -35,7 +36,7 @@ def test_a_library_waits_for_its_first_use(library: str) -> None:
 
 
 @pytest.mark.slow
-def test_workers_load_what_questions_about_tables_need_for_these() -> None:
+def test_workers_load_what_few_files_or_questions_about_tables_need_for_these() -> None:
     _run(TABLES)
 
 

@@ -6,15 +6,19 @@ import signal
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import psutil
 import pytest
 from footnote.stages.v1 import parsing_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
 from footnote_indexing.chunking import cutting
 from footnote_indexing.chunking.cutting import LONG, TOGETHER, Cutters
+from footnote_indexing.chunking.cutting_child import MODULE
+from footnote_indexing.chunking.cutting_process import NICENESS
 from footnote_indexing.chunking.drafts import Draft
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_kit.errors import Internal, InvalidArgument
 from support.conditions import until
-from support.processes import running
+from support.processes import FORK_SERVER, running
 
 pytestmark = pytest.mark.full
 
@@ -48,17 +52,22 @@ async def cut(cutters: Cutters, number: int, size: int, word: str = "word") -> t
         return drafts, cutter.state
 
 
-@pytest.fixture
-async def cutters() -> AsyncIterator[Cutters]:
-    """One process that cuts documents; at the end no child is left."""
-    made = Cutters(1)
+@pytest.fixture(params=["started", "forked"])
+async def cutters(request: pytest.FixtureRequest) -> AsyncIterator[Cutters]:
+    """One process that cuts documents, alone or beside ingestion; at the end no child is left."""
+    starter = Starter() if request.param == "forked" else None
+    made = Cutters(1, lambda: starter)
     yield made
     await made.close()
     assert not children()
+    if starter is not None:
+        await starter.close()
 
 
 def children() -> list[int]:
-    return [one.pid for one in running("footnote_indexing.chunking.cutting_process")]
+    """The processes that cut: each started anew, or forked by the fork server of parsers."""
+    forked = [child for server in running(FORK_SERVER) for child in server.children()]
+    return [one.pid for one in (*running(MODULE), *forked)]
 
 
 @pytest.mark.parametrize("size", [3000, LONG - 1000, LONG, TOGETHER, 3 * TOGETHER])
@@ -117,3 +126,54 @@ async def test_a_process_forgets_documents_that_are_cut_or_given_up(cutters: Cut
         with pytest.raises(Internal, match="KeyError"):
             await process.ask((number, [("feed", [])]))
     assert process.documents == 0
+
+
+async def test_beside_ingestion_it_is_forked_and_loads_nothing_by_itself() -> None:
+    """A process of its own loads for half a second and holds 60 MB, for a document that takes 20 ms."""
+    starter = Starter()
+    cutters = Cutters(1, lambda: starter)
+    try:
+        await cut(cutters, 1, LONG)
+        await cutters.close()  # the fork server has loaded the code for its next fork
+        await cut(cutters, 2, LONG)
+        (child,) = map(psutil.Process, children())
+        assert child.ppid() == starter.fork_server
+        assert child.nice() == NICENESS
+        assert os.getsid(child.pid) == child.pid  # so that its niceness counts
+        assert sum(child.cpu_times()[:2]) < 0.25
+    finally:
+        await cutters.close()
+        await starter.close()
+
+
+async def test_without_a_fork_server_it_is_started() -> None:
+    starter = Starter()
+    await starter.close()
+    cutters = Cutters(1, lambda: starter)
+    try:
+        assert await cut(cutters, 1, LONG) == await cut(Cutters(0), 1, LONG)
+        assert [one.pid for one in running(MODULE)] == children()
+    finally:
+        await cutters.close()
+
+
+async def test_it_ends_with_its_fork_server_and_is_replaced() -> None:
+    starter = Starter()
+    cutters = Cutters(1, lambda: starter)
+    try:
+        async with cutters.cutting(document(), SETTINGS, no_vectors) as cutter:
+            await cutter.feed(parts(LONG)[0] * 10)
+            (child,) = children()
+            os.kill(starter.fork_server, signal.SIGKILL)
+
+            async def gone() -> bool:
+                return not psutil.pid_exists(child)
+
+            await until(gone)
+            with pytest.raises(Internal):
+                await cutter.finish(parsing_pb2.ParsedMetadata())
+        assert await cut(cutters, 1, LONG) == await cut(Cutters(0), 1, LONG)
+        assert len(children()) == 1
+    finally:
+        await cutters.close()
+        await starter.close()

@@ -21,7 +21,8 @@ from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.fork_server import NICENESS
 from footnote_ingestion.worker.fork_server_client import Starter
-from footnote_ingestion.worker.isolation import FILES, NETWORK, PRIVILEGES, PROCESSES, Isolation, Measures, Workers
+from footnote_ingestion.worker.isolation import Isolation, Workers
+from footnote_ingestion.worker.plan import FILES, NETWORK, PRIVILEGES, PROCESSES, Measures
 from footnote_ingestion.worker.pool import Pool
 from footnote_kit.errors import FailedPrecondition
 

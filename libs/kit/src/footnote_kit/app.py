@@ -16,6 +16,7 @@ import grpc
 from footnote_kit import clients
 from footnote_kit.clients import open_channel
 from footnote_kit.credential import ServiceCredential
+from footnote_kit.forks import Forks
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
 from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, KitSettings
@@ -77,6 +78,8 @@ class Runtime:
     """The deployment's first port if it is not the default; 0 for ephemeral ports."""
     credential: ServiceCredential | None = None
     """The credential of this deployment's services; None when certificates authenticate them."""
+    forks: Forks | None = None
+    """Forks processes for services that need some; None when no service of this process offers it."""
     _channels: dict[str, grpc.aio.Channel] = field(default_factory=dict)
 
     def address(self, stage: str) -> str:

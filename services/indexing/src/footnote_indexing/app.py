@@ -86,7 +86,7 @@ async def build(runtime: Runtime) -> App:
     table = CollectionTable(database, index_versions)
     collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
     moves = ModelMoveTable(database, index_versions, settings.rollback_window)
-    cutters = Cutters(settings.cutting_processes)
+    cutters = Cutters(settings.cutting_processes, lambda: runtime.forks)
     locks = DocumentLocks()
     documents = Documents(
         collections, index_versions, ledger, vectorizers, writer, moves, settings, database, permitted, cutters, locks

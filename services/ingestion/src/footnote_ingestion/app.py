@@ -70,7 +70,7 @@ async def build(runtime: Runtime) -> App:
 
     workers = settings.worker_processes(scratch)
 
-    starter = Starter()
+    starter = runtime.forks = Starter()
 
     def pool(size: int, seconds: float, how: Workers) -> Pool:
         return Pool(size, seconds, how, starter, settings.files_per_worker, settings.max_waiting)

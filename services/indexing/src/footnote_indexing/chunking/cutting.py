@@ -8,20 +8,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import os
 import pickle
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
-from footnote_kit.children import child_environment
 from footnote_kit.errors import Internal
+from footnote_kit.forks import Forks
 from footnote_kit.logs import get_logger
 from footnote_kit.status import make
 
-from footnote_indexing.chunking import registry
+from footnote_indexing.chunking import cutting_child, registry
 from footnote_indexing.chunking.cutting_process import LENGTH
 from footnote_indexing.chunking.drafts import Draft, Drafter
 from footnote_indexing.chunking.model import UNDECIDED, Chosen, SentenceVectors
@@ -32,8 +30,6 @@ TOGETHER = 100_000
 """Characters sent to the process per request; most documents take one request."""
 IDLE_SECONDS = 60.0
 """How long an idle process is kept."""
-_END_SECONDS = 2.0
-_READ_BYTES = 2**20
 _MOST_HERE = 64
 """Drafts decoded on the event loop; more would block it, so they are decoded on a thread."""
 _log = get_logger(__name__)
@@ -45,8 +41,9 @@ Request = tuple[int, Sequence[Step]]
 class Cutters:
     """The processes, started on demand; with zero processes, all cutting runs on threads."""
 
-    def __init__(self, most: int) -> None:
-        self._processes = [_Process() for _ in range(most)]
+    def __init__(self, most: int, forks: Callable[[], Forks | None] = lambda: None) -> None:
+        """Run at most so many, forked by what `forks` returns, else started."""
+        self._processes = [_Process(forks) for _ in range(most)]
         self._numbers = itertools.count()
 
     @contextlib.asynccontextmanager
@@ -143,10 +140,11 @@ def _drafts(cut: list[tuple[bytes, str, str]]) -> list[Draft]:
 class _Process:
     """One process, and the requests that wait for it in turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, forks: Callable[[], Forks | None]) -> None:
+        self._forks = forks
         self.documents = 0
         self._lock = asyncio.Lock()
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: cutting_child.Child | None = None
         self._idle: asyncio.TimerHandle | None = None
         self._leaving: asyncio.Future[None] | None = None
         """The end of the last process that had nothing to do."""
@@ -169,7 +167,7 @@ class _Process:
 
     async def leave(self, number: int) -> None:
         """Make the process drop a document, if it still holds it."""
-        if self._process is not None and self._process.returncode is None:
+        if self._process is not None and not self._process.answers.at_eof():
             with contextlib.suppress(Internal):
                 await self.ask((number, [("close", None)]))
 
@@ -178,7 +176,7 @@ class _Process:
         self._stay()
         process, self._process = self._process, None
         if process is not None:
-            await _ended(process)
+            await process.end()
         if self._leaving is not None:
             await asyncio.shield(self._leaving)
 
@@ -189,31 +187,24 @@ class _Process:
     async def _exchange(self, request: Request) -> tuple[Any, ...]:
         try:
             process = await self._alive()
-            assert process.stdin is not None
-            assert process.stdout is not None
             data = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
-            process.stdin.write(LENGTH.pack(len(data)))
-            process.stdin.write(data)
-            await process.stdin.drain()
-            (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-            answer: tuple[Any, ...] = pickle.loads(await process.stdout.readexactly(size))
+            process.jobs.write(LENGTH.pack(len(data)))
+            process.jobs.write(data)
+            await process.jobs.drain()
+            (size,) = LENGTH.unpack(await process.answers.readexactly(LENGTH.size))
+            answer: tuple[Any, ...] = pickle.loads(await process.answers.readexactly(size))
             return answer
         except (OSError, EOFError) as error:
             await self.end()
             _log.warning("cutting_process_died", error=type(error).__name__)
             raise Internal("The process that cut the document has died") from None
 
-    async def _alive(self) -> asyncio.subprocess.Process:
-        if self._process is None or self._process.returncode is not None:
-            path = os.pathsep.join(one for one in sys.path if one)
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "footnote_indexing.chunking.cutting_process",
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                # In our session: Linux weighs niceness only between processes of one session.
-                stderr=asyncio.subprocess.DEVNULL,  # errors are in the answer, without the document
-                env=child_environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
-                limit=_READ_BYTES,
-            )  # fmt: skip
+    async def _alive(self) -> cutting_child.Child:
+        if self._process is not None and self._process.answers.at_eof():
+            process, self._process = self._process, None
+            await process.end()
+        if self._process is None:
+            self._process = await cutting_child.start(self._forks())
         return self._process
 
     def _stay(self) -> None:
@@ -230,19 +221,4 @@ class _Process:
             self._rest()
         elif (process := self._process) is not None:
             self._process = None  # the next document starts another
-            self._leaving = asyncio.ensure_future(_ended(process))
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for a process to end, or kill it after a while."""
-    if process.returncode is not None:
-        return
-    assert process.stdin is not None
-    process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_END_SECONDS):
-            await process.wait()
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+            self._leaving = asyncio.ensure_future(process.end())

@@ -1,4 +1,4 @@
-"""The process that cuts long documents: `python -m footnote_indexing.chunking.cutting_process`.
+"""The process that cuts long documents: a fork (`footnote_kit.forks`), or `python -m` with this module.
 
 It reads requests from standard input and writes answers to standard output, in the same order. Both are lengths
 followed by pickles of plain values and message bytes. A request is a document's number and the steps to run; most
@@ -32,7 +32,7 @@ def main() -> None:
     """Answer requests until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes our input
     warnings.simplefilter("ignore")
-    os.nice(NICENESS)
+    os.nice(NICENESS - os.nice(0))  # a fork may have it already
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # library output must not mix with the answers
     gc.freeze()

@@ -35,7 +35,7 @@ from footnote_ingestion.parsers.sniff import sniff
 from footnote_ingestion.tables.kept import KeptTables
 from footnote_ingestion.tables.session import Session
 from footnote_ingestion.worker import sandbox, wire
-from footnote_ingestion.worker.isolation import Measures, Plan
+from footnote_ingestion.worker.plan import Measures, Plan
 
 _SAY_SECONDS = 0.2
 _SELDOM = 20_000
@@ -157,6 +157,8 @@ def _limit_memory(allowed: int) -> None:
 
 def load() -> None:
     """Load what parsing needs, so that workers have it when they are forked."""
+    import heapq  # noqa: F401  # which Counter.most_common loads, in a worker of another user perhaps in vain
+
     import footnote_ingestion.parsers.pdf.parser  # noqa: F401  # the commonest format, and the slowest to import
 
     added()  # the sandbox cannot search for packages

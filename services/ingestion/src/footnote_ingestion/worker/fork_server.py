@@ -2,8 +2,9 @@
 
 Run as `python -m footnote_ingestion.worker.fork_server`, with a socket as standard input. Each request is one JSON
 line, a plan, with two descriptors, the worker's jobs and answers. The reply is the worker's process id, with a pidfd
-if the system supports it. The line "ended" with a process id asks how that worker ended. The process exits when the
-socket closes, or with its parent.
+if the system supports it. The line "ended" with a process id asks how that worker ended. The line "run" with a
+program forks a process of another service, which has no sandbox, as it reads no file. The process exits when the socket
+closes, or with its parent.
 
 A fresh worker costs a fork instead of a second of loading, so that two tenants never share one. What only questions
 about tables need is loaded before the first worker for these is forked.
@@ -21,12 +22,13 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
+from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NoReturn
 
 from footnote_ingestion.worker import child, sandbox
-from footnote_ingestion.worker.isolation import Plan
+from footnote_ingestion.worker.plan import RUN, Plan, Program
 
 NICENESS = 10
 """Niceness of workers: searches and answers take precedence."""
@@ -50,20 +52,26 @@ def main() -> None:
     logging.disable()  # parsers log much about broken files
     requests = socket.socket(fileno=0)
     _load(child.load)
-    load_tables = cache(partial(_load, child.load_tables))
+    load_tables, load_program = cache(partial(_load, child.load_tables)), cache(_load_program)
     requests.sendall(b"ready\n")
     while request := _receive(requests):
         line, descriptors = request
         if line.startswith(ENDED):
             requests.sendall(f"{ends.of(int(line.removeprefix(ENDED)))}\n".encode())
             continue
-        plan = Plan.from_line(line)
-        if plan.work == "tables":
-            load_tables()
+        if line.startswith(RUN):
+            program = Program.from_line(line)
+            load_program(program.module)
+            serve = partial(_serve_program, program)
+        else:
+            plan = Plan.from_line(line)
+            if plan.work == "tables":
+                load_tables()
+            serve = partial(_serve_worker, plan)
         jobs, answers = descriptors
         pid = os.fork()
         if not pid:
-            _become_worker(requests, plan, jobs, answers)
+            _become(requests, serve, jobs, answers)
         os.close(jobs)
         os.close(answers)
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
@@ -72,14 +80,21 @@ def main() -> None:
             os.close(handle)
 
 
-def _load(modules: Callable[[], None]) -> None:
+def _load(modules: Callable[[], object]) -> None:
     """Load modules, so that workers have them when they are forked."""
     gc.disable()  # nothing loaded is to be freed
-    modules()
-    # Python caches the listing of its path's folders, which a sandboxed parser may be unable to list later.
-    PathFinder.find_spec("footnote_nothing")
-    gc.freeze()  # loaded objects stay unchanged, in pages that all workers share
-    gc.enable()
+    try:
+        modules()
+        # Python caches the listing of its path's folders, which a sandboxed parser may be unable to list later.
+        PathFinder.find_spec("footnote_nothing")
+    finally:
+        gc.freeze()  # loaded objects stay unchanged, in pages that all workers share
+        gc.enable()
+
+
+def _load_program(module: str) -> None:
+    with suppress(Exception):  # its own process fails then, and not this one
+        _load(partial(import_module, module))
 
 
 class Ends:
@@ -123,8 +138,8 @@ def _receive(requests: socket.socket) -> tuple[str, list[int]] | None:
     return data.decode(), descriptors
 
 
-def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int) -> NoReturn:
-    """Run as a worker until the process exits, whatever happens."""
+def _become(requests: socket.socket, serve: Callable[[int, int], None], jobs: int, answers: int) -> NoReturn:
+    """Serve until the process exits, whatever happens."""
     fork_server = os.getppid()
     with suppress(BaseException):
         os.setsid()  # its own process group, so that programs it starts die with it
@@ -132,11 +147,22 @@ def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int)
         requests.detach()
         os.dup2(jobs, 0)
         os.close(jobs)
-        os.dup2(2, 1)  # library output must not mix with the frames
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         sandbox.die_with(fork_server)
-        child.serve(plan, fork_server, os.fdopen(0, "rb"), os.fdopen(answers, "wb"))
+        serve(fork_server, answers)
     os._exit(0)
+
+
+def _serve_worker(plan: Plan, fork_server: int, answers: int) -> None:
+    os.dup2(2, 1)  # library output must not mix with the frames
+    child.serve(plan, fork_server, os.fdopen(0, "rb"), os.fdopen(answers, "wb"))
+
+
+def _serve_program(program: Program, _: int, answers: int) -> None:
+    os.dup2(answers, 1)
+    os.close(answers)
+    os.environ.update(program.environment)
+    import_module(program.module).main()
 
 
 def _step_back() -> None:

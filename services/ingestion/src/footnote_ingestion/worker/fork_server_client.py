@@ -8,25 +8,17 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from footnote_ingestion.worker.isolation import Plan
+from footnote_kit.forks import Forked
+
+from footnote_ingestion.worker.plan import Plan, Program
 
 _START_SECONDS = 60.0
 _END_SECONDS = 2.0
 _PART = 65_536
 # The environment variables that workers need; secrets are not among them.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TESSDATA_PREFIX")
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A worker process: its id, its pidfd (-1 for none), and the pipes for its jobs and answers."""
-
-    pid: int
-    handle: int
-    jobs: asyncio.StreamWriter
-    answers: asyncio.StreamReader
 
 
 class Starter:
@@ -47,12 +39,19 @@ class Starter:
         process = self._process
         return 0 if process is None or process.returncode is not None else process.pid
 
-    async def start(self, plan: Plan) -> Started:
+    async def start(self, plan: Plan) -> Forked:
         """Return a fresh worker process for a plan; raises `RuntimeError` when none can be started."""
+        return await self._forked(plan.line())
+
+    async def fork(self, module: str, environment: Mapping[str, str]) -> Forked:
+        """Return a fresh process for another service of ours, as `footnote_kit.forks` says; it has no sandbox."""
+        return await self._forked(Program(module, environment).line())
+
+    async def _forked(self, line: str) -> Forked:
         await self._lock.acquire()
         # A separate task, which releases the lock itself: cancelling a waiting caller must not interrupt the exchange
         # with the fork server, on which all workers depend.
-        starting = asyncio.create_task(self._start(plan))
+        starting = asyncio.create_task(self._start(line))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -85,26 +84,26 @@ class Starter:
                 await self._end()
                 return "unknown"
 
-    async def _start(self, plan: Plan) -> Started:
+    async def _start(self, line: str) -> Forked:
         try:
             with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
                 jobs_end, jobs = _pipe(closing=(theirs, ours))
                 answers, answers_end = _pipe(closing=(ours, theirs))
-                pid, handle = await self._ask(plan, jobs_end, answers_end)
+                pid, handle = await self._ask(line, jobs_end, answers_end)
                 ours.pop_all()  # a worker without a caller exits at the end of its input
         except OSError as error:  # no descriptors left
             raise RuntimeError("a parser process did not start") from error
         finally:
             self._lock.release()
-        return Started(pid, handle, await _writer(jobs), await _reader(answers))
+        return Forked(pid, handle, await _writer(jobs), await _reader(answers))
 
-    async def _ask(self, plan: Plan, jobs: int, answers: int) -> tuple[int, int]:
+    async def _ask(self, line: str, jobs: int, answers: int) -> tuple[int, int]:
         if self._closed:
             raise RuntimeError("no more parser processes are started")
         channel = await self._alive()
         try:
             # Shielded: otherwise the next request could receive this request's answer.
-            return await asyncio.shield(asyncio.to_thread(_exchange, channel, plan.line(), jobs, answers))
+            return await asyncio.shield(asyncio.to_thread(_exchange, channel, line, jobs, answers))
         except BaseException:
             await asyncio.shield(self._end())
             raise
@@ -157,7 +156,7 @@ class Starter:
             await process.wait()
 
 
-async def _end_unwanted(starting: asyncio.Task[Started]) -> None:
+async def _end_unwanted(starting: asyncio.Task[Forked]) -> None:
     """End a worker whose caller was cancelled during its start, if it did start."""
     try:
         started = await starting

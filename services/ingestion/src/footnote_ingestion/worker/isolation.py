@@ -4,57 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
 from footnote_kit.errors import FailedPrecondition
 
-NETWORK = "network"
-FILES = "files"
-PROCESSES = "processes"
-PRIVILEGES = "privileges"
-LIMITS = "limits"
-# The kinds that FOOTNOTE_INGESTION_ISOLATION=required demands, each by at least one measure.
-REQUIRED = (NETWORK, FILES, PROCESSES, PRIVILEGES, LIMITS)
+from footnote_ingestion.worker.plan import Measures, Plan, Work
 
 Mode = Literal["auto", "required", "off"]
-Work = Literal["inspect", "parse", "tables"]
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """A worker's sandbox: the active measures by kind, and those that the kernel refused, with the reason."""
-
-    active: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
-
-    def lacking(self) -> list[str]:
-        """Return the kinds without any measure."""
-        return [kind for kind in REQUIRED if not self.active.get(kind)]
-
-    def text(self) -> str:
-        """Return everything in one line, for people."""
-        parts = [f"{kind} ({', '.join(how)})" for kind, how in self.active.items()]
-        said = "isolated: " + ", ".join(parts) if parts else "not isolated"
-        if self.missing:
-            said += "; missing: " + ", ".join(f"{name} ({why})" for name, why in self.missing.items())
-        return said
-
-    def line(self) -> bytes:
-        """Return them as JSON."""
-        return json.dumps(asdict(self)).encode()
-
-    @classmethod
-    def from_line(cls, line: bytes) -> Measures:
-        """Return the measures from a JSON line."""
-        return cls(**json.loads(line))
 
 
 class Isolation:
@@ -83,28 +46,6 @@ class Isolation:
         if len(set(texts.values())) == 1:
             return f"Parser processes {next(iter(texts.values()))}"
         return "; ".join(f"parser processes for {name} {text}" for name, text in texts.items())
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A worker's start parameters: limits in bytes, its folder, user and programs, and what it is for."""
-
-    memory_bytes: int
-    file_bytes: int
-    folder: str
-    isolate: bool
-    uid: int
-    programs: Sequence[str]
-    work: Work
-
-    def line(self) -> str:
-        """Return the plan as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_line(cls, line: str) -> Plan:
-        """Return the plan from a JSON line."""
-        return cls(**json.loads(line))
 
 
 @dataclass(frozen=True, slots=True)

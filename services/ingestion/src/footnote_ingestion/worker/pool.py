@@ -15,7 +15,8 @@ from footnote_kit.logs import get_logger
 
 from footnote_ingestion.parsers.failures import PARSER_CRASHED, PARSER_KILLED, ParseError
 from footnote_ingestion.worker.fork_server_client import Starter
-from footnote_ingestion.worker.isolation import Measures, Workers
+from footnote_ingestion.worker.isolation import Workers
+from footnote_ingestion.worker.plan import Measures
 from footnote_ingestion.worker.process import Frame, Worker, resident_bytes
 from footnote_ingestion.worker.wire import BLOCKS, Job
 

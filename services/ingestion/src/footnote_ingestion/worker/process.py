@@ -15,6 +15,7 @@ from math import ceil
 from pathlib import Path
 
 from footnote_database.cancel_safe import outcome
+from footnote_kit.forks import Forked
 
 from footnote_ingestion.parsers.failures import (
     INTERNAL,
@@ -25,8 +26,9 @@ from footnote_ingestion.parsers.failures import (
     ParseError,
 )
 from footnote_ingestion.worker import wire
-from footnote_ingestion.worker.fork_server_client import Started, Starter
-from footnote_ingestion.worker.isolation import Box, Measures, Workers
+from footnote_ingestion.worker.fork_server_client import Starter
+from footnote_ingestion.worker.isolation import Box, Workers
+from footnote_ingestion.worker.plan import Measures
 
 _START_SECONDS = 60.0
 _WATCH_SECONDS = 0.05
@@ -53,7 +55,7 @@ class Worker:
     `tenant` is the only tenant whose files it reads.
     """
 
-    def __init__(self, starter: Starter, started: Started, workers: Workers, box: Box, tenant: str) -> None:
+    def __init__(self, starter: Starter, started: Forked, workers: Workers, box: Box, tenant: str) -> None:
         self._starter = starter
         self._jobs = started.jobs
         self._answers = started.answers

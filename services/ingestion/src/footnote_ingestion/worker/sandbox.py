@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from footnote_ingestion.worker import landlock, seccomp
-from footnote_ingestion.worker.isolation import FILES, LIMITS, NETWORK, PRIVILEGES, PROCESSES, Measures, Plan
+from footnote_ingestion.worker.plan import FILES, LIMITS, NETWORK, PRIVILEGES, PROCESSES, Measures, Plan
 
 _NEW_IPC, _NEW_USER, _NEW_NET = 0x08000000, 0x10000000, 0x40000000
 _SET_PDEATHSIG = 1
