@@ -148,17 +148,18 @@ def _become(requests: socket.socket, serve: Callable[[int, int], None], jobs: in
         os.dup2(jobs, 0)
         os.close(jobs)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        sandbox.die_with(fork_server)
         serve(fork_server, answers)
     os._exit(0)
 
 
 def _serve_worker(plan: Plan, fork_server: int, answers: int) -> None:
+    sandbox.die_with(fork_server)
     os.dup2(2, 1)  # library output must not mix with the frames
     child.serve(plan, fork_server, os.fdopen(0, "rb"), os.fdopen(answers, "wb"))
 
 
 def _serve_program(program: Program, _: int, answers: int) -> None:
+    # It outlives the fork server, whose end is no failure of what it works at, and exits at the end of its input.
     os.dup2(answers, 1)
     os.close(answers)
     os.environ.update(program.environment)
