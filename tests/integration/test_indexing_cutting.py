@@ -129,7 +129,7 @@ async def test_a_process_forgets_documents_that_are_cut_or_given_up(cutters: Cut
 
 
 async def test_beside_ingestion_it_is_forked_and_loads_nothing_by_itself() -> None:
-    """A process of its own loads for half a second and holds 60 MB, for a document that takes 20 ms."""
+    """A process of its own loads for half a second, for a document that takes 20 ms."""
     starter = Starter()
     cutters = Cutters(1, lambda: starter)
     try:
