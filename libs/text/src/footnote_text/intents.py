@@ -129,7 +129,7 @@ def is_order(text: str, locale: Locale) -> bool:
 
 _FORMS = (
     "total", "average", "count", "highest", "lowest", "per", "above", "below", "at_least", "at_most", "comparison",
-    "distinct", "share",
+    "distinct", "share", "higher", "lower",
 )  # fmt: skip
 _MOST = 5
 

@@ -12,7 +12,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Engine
-from footnote_ingestion.tables.forms import Filter, Form
+from footnote_ingestion.tables.forms import Filter, Form, Side
 from footnote_ingestion.tables.jobs import OwnRows
 from footnote_ingestion.tables.kept import KeptTables
 from footnote_ingestion.tables.opened import Archive
@@ -121,7 +121,8 @@ def test_a_long_comparison_says_how_many_lines_are_left_out(compute: Compute) ->
     ("Revenue (EUR);Costs (EUR)", ""),
 ])  # fmt: skip
 def test_columns_in_different_units_are_not_subtracted(compute: Compute, headers: str, mixed: str) -> None:
-    form = Form(forms.DIFFERENCE, 2, filters=[Filter(1, "=", "Birk")], other=3)
+    sides = (Side("Revenue", 2), Side("Costs", 3))
+    form = Form(forms.DIFFERENCE, 2, filters=[Filter(1, "=", "Birk")], sides=sides, inner=forms.ROWS)
     found = compute(form, a=f"Name;{headers}\nAnna;5;3\nBirk;7;4\nClio;9;2\n")
     assert found is not None
     assert found.mixed == mixed

@@ -8,34 +8,39 @@ that name nothing and turn nothing may be left out, which the answer then says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from footnote_text.locales import TableWords
 
+from footnote_ingestion.tables.asked_columns import AskedColumns
 from footnote_ingestion.tables.asked_periods import AskedPeriods
-from footnote_ingestion.tables.asked_words import AskedWords
 from footnote_ingestion.tables.currencies import Money
 from footnote_ingestion.tables.forms import (
     AVERAGE,
     COUNT,
     DIFFERENCE,
     DISTINCT,
+    HIGHER,
     HIGHEST,
     LIMITS,
+    LOWER,
     LOWEST,
+    RANKS,
     ROWS,
     SEVERAL,
     SHARE,
     TOTAL,
     Filter,
     Form,
+    Side,
     Subject,
     alike,
+    places_of_words,
     tokens,
-    units,
 )
 
 _MOST_NAMED = 5
+_APART = frozenset(",:;?，：；？、—–")
 
 
 def read(question: str, subject: Subject, words: TableWords, language: str) -> Form | None:
@@ -43,7 +48,7 @@ def read(question: str, subject: Subject, words: TableWords, language: str) -> F
     return AskedForm(question, subject, words, language).form()
 
 
-class AskedForm(AskedWords):
+class AskedForm(AskedColumns):
     """One question over one table. `several` are the columns that may be meant, `known` counts words of the table."""
 
     def __init__(
@@ -51,22 +56,27 @@ class AskedForm(AskedWords):
     ) -> None:
         super().__init__(question, subject, words, language, leaves_out=leaves_out)
         self._named_by_default = False
-        self.several: list[str] = []
         self.known = 0
 
     def form(self) -> Form | None:
         """Return the form, None where there is none; of kind SEVERAL where several columns may be meant."""
         self._file()
         values = self._values_of_periods()
-        when = AskedPeriods(self._asked, self._subject, self._words, self._language, {*self._taken, *values})
+        taken = {*self._taken, *values}
+        when = AskedPeriods(self._asked, self._subject, self._words, self._language, taken, self._text)
         self._take(when.places, "period")
         said = self._forms()
         filters = self._values()
         if filters is None:
             return Form(SEVERAL)
+        filters += self._territories()
         by_header = self._headers()
+        self._days(said)
+        if "per" in said and self._is_by_one(said["per"]):
+            del said["per"]
         limits = self._limits(said)
         compared = None if limits else self._compared_columns(said, by_header)
+        choices = [] if limits or compared is not None else self._choices(said)
         most = self._most(said)
         about = [
             place
@@ -83,6 +93,8 @@ class AskedForm(AskedWords):
         self.known += set(tokens(self._own_name)) <= set(self._asked) if self._own_name else 0
         if not is_known:
             return None
+        if choices:
+            return self._choice(said, when, by_header, filters, choices)
         placed = when.placed(by_header, compares="comparison" in said)
         other = [one for one in placed.unknown if not self._is_period_of_table(one)]
         self.unknown += other
@@ -91,7 +103,7 @@ class AskedForm(AskedWords):
         measure = placed.columns[0] if placed.columns else self._measure(by_header, said, filters)
         if compared is not None:
             measure = compared.column
-        key = self._key(by_header, said)
+        key = self._key(by_header, said, filters)
         if key is None:
             return None
         if measure is None or placed.several:
@@ -111,7 +123,7 @@ class AskedForm(AskedWords):
 
     def _passes_over(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether the question names a column of numbers that a form does not use: "what part of A is B"."""
-        used = {*form.measures, form.other, *(at for one in form.filters for at in (one.column, one.other))}
+        used = {*form.measures, *form.beside, *(at for one in form.filters for at in (one.column, one.other))}
         words = {place for column in used for place in by_header.get(column, ())}
         return any(by_header[one] - words for one in by_header if one in self._subject.numeric and one not in used)
 
@@ -133,6 +145,8 @@ class AskedForm(AskedWords):
         asked = {one for one in said if one not in LIMITS}
         if any(one in LIMITS for one in said) != is_limited and "comparison" not in said:
             return None
+        if not {HIGHER, LOWER}.isdisjoint(asked):
+            return None  # two sides are missing
         if "comparison" in asked:
             return self._difference(form, asked, by_header)
         if DISTINCT in asked:
@@ -206,7 +220,7 @@ class AskedForm(AskedWords):
 
     def _difference(self, form: Form, asked: set[str], by_header: Mapping[int, set[int]]) -> Form | None:
         """Return the difference of two rows in a column, or of two columns in a row."""
-        form.kind = DIFFERENCE
+        form.kind, form.inner = DIFFERENCE, TOTAL if TOTAL in asked else ROWS
         if asked & {AVERAGE, HIGHEST, LOWEST, "per"}:
             return None
         by_column: dict[int, list[Filter]] = {}
@@ -215,7 +229,8 @@ class AskedForm(AskedWords):
                 by_column[one.column].append(one)
         pairs = [sides for sides in by_column.values() if len(sides) == 2]
         if len(pairs) == 1 and not form.added:
-            form.sides = (pairs[0][0], pairs[0][1])
+            first, second = pairs[0]
+            form.sides = self._rows_of(first, form.measure), self._rows_of(second, form.measure)
             form.filters = [one for one in form.filters if one not in pairs[0]]
             return form if form.measure else None
         columns = form.measures
@@ -226,71 +241,94 @@ class AskedForm(AskedWords):
         if pairs or len(columns) != 2 or not form.filters:
             return None
         # Of periods the later without the earlier, of others the one that the question names first.
-        form.measure, form.other = columns[::-1] if form.added else columns
-        form.added = ()
+        columns = columns[::-1] if form.added else columns
+        form.measure, form.added = columns[0], ()
+        form.sides = tuple(Side(self._subject.headers[one], one) for one in columns)
         return form
 
-    def _names_single_rows(self, column: int) -> bool:
-        return len(self._subject.values.get(column, ())) >= self._subject.rows > 0
+    def _rows_of(self, one: Filter, measure: int) -> Side:
+        return Side(str(one.value), measure, (one,))
 
-    def _is_named_total(self, column: int) -> bool:
-        """Return whether a column's whole name is a word for totals."""
-        return column > 0 and tokens(self._subject.headers[column]) in {
-            tuple(units(phrase)) for phrase in self._words.total
-        }
-
-    def _measure(
-        self, by_header: Mapping[int, set[int]], said: Mapping[str, int], filters: Sequence[Filter]
-    ) -> int | None:
-        """Return the column of numbers that is asked about, 0 for none; None where several may be."""
-        numeric = {
-            column: sum(2 if self._asked[place] in tokens(self._subject.headers[column]) else 1 for place in places)
-            for column, places in by_header.items()
-            if column in self._subject.numeric
-        }
-        if not numeric:
-            if any(self._may_be_numbers(column) for column in by_header):
-                return None  # it is asked about, and not the only column of numbers
-            totals = [one for one in self._subject.numeric if TOTAL in said and self._is_named_total(one)]
-            if len(totals) == 1:
-                return totals[0]
-            return next(iter(self._subject.numeric)) if len(self._subject.numeric) == 1 else 0
-        best = max(numeric.values())
-        first = [column for column, hits in numeric.items() if hits == best]
-        # A column that holds no numbers we know, and is named by the same words, may as well be meant.
-        texts = {one.column for one in filters}
-        if any(
-            by_header[first[0]] <= places for column, places in by_header.items()
-            if column != first[0] and not (column in texts and by_header[first[0]] < places)
-        ):  # fmt: skip
+    def _choice(
+        self, said: Mapping[str, int], when: AskedPeriods, by_header: Mapping[int, set[int]],
+        filters: Sequence[Filter], choices: Sequence[int],
+    ) -> Form | None:  # fmt: skip
+        """Return the form that puts in order what the question names on both sides of "or": texts, periods, columns."""
+        kinds = {RANKS[one] for one in said if one in RANKS}
+        if len(kinds) != 1 or not said.keys() <= {*RANKS, TOTAL, AVERAGE, COUNT}:
             return None
-        if len(first) == 2 and "comparison" in said:
-            return min(first, key=lambda column: min(by_header[column]))  # what is compared
-        if len(first) > 1:
-            self.several += [self._subject.headers[column] for column in sorted(first)]
-        return first[0] if len(first) == 1 else None
+        by_column: dict[int, list[Filter]] = {}
+        for one in filters:
+            by_column.setdefault(one.column, []).append(one)
+        rows = [column for column, found in by_column.items() if self._are_apart(map(self._starts.get, found), choices)]
+        named = {one: at for one, at in by_header.items() if one in self._subject.numeric}
+        starts = {column: min(places) for column, places in named.items()}
+        is_of_columns = not rows and len(named) > 1 and self._are_apart(starts.values(), choices)
+        measure = 0 if is_of_columns else self._measure(by_header, said, filters)
+        if measure is None or len(rows) > 1:
+            return None
+        named_by_default = measure not in by_header and not self._is_named_total(measure)
+        naming = self._subject.naming
+        if measure and named_by_default and (COUNT in said or (naming in by_header and naming not in rows)):
+            measure = 0  # "who has more orders, Lyon or Nice": rows are counted
+        if not measure and not is_of_columns and not (COUNT in said or naming in by_header):
+            return None
+        inner = next((one for one in (AVERAGE, TOTAL) if one in said), ROWS if measure or is_of_columns else TOTAL)
+        form = Form(kinds.pop(), measure, naming, known=self.known, inner=inner)
+        periods = when.sides(by_header, measure)
+        if rows:
+            form.sides = tuple(self._rows_of(one, measure) for one in by_column[rows[0]])
+        elif is_of_columns:
+            columns = sorted(starts, key=lambda one: starts[one])
+            form.sides = tuple(Side(self._subject.headers[one], one) for one in columns)
+        elif self._are_apart((at for at, _ in periods), choices):
+            form.sides = tuple(side for _, side in periods)
+        if len({one.name.casefold() for one in form.sides}) < max(2, len(form.sides)):
+            return None
+        if not self._is_choice(form, rows, by_header, said, choices):
+            return None
+        form.measure = form.sides[0].measure
+        form.filters = [one for one in filters if one.column not in rows]
+        if not form.sides[0].filters or rows:  # periods beside it narrow the rows
+            placed = when.placed(by_header, compares=False)
+            if placed.unknown or placed.several or placed.columns:
+                return None
+            form.filters += placed.filters
+        self._named_by_default = named_by_default and bool(measure)
+        if self.left_out and (self._named_by_default or self._passes_over(form, by_header)):
+            return None
+        return form
 
-    def _may_be_numbers(self, column: int) -> bool:
-        """Return whether a column of texts looks like one of numbers, as "62,994" does, which may be 63 or 62994."""
-        texts = self._subject.values.get(column, ())
-        return 2 * sum(map(_like_a_number, texts)) > len(texts)
+    def _is_choice(
+        self, form: Form, rows: Sequence[int], by_header: Mapping[int, set[int]], said: Mapping[str, int],
+        choices: Sequence[int],
+    ) -> bool:  # fmt: skip
+        """Return whether the sides are what is asked for, and not where something else is looked for.
 
-    def _key(self, by_header: Mapping[int, set[int]], said: Mapping[str, int]) -> int | None:
-        texts = [column for column in by_header if column in self._subject.values]
-        if "per" in said:
-            after = {column: [place for place in by_header[column] if place >= said["per"]] for column in texts}
-            nearest = min((place for places in after.values() for place in places), default=-1)
-            near = [column for column in texts if nearest in after[column]]
-            if not near and (HIGHEST in said or LOWEST in said):
-                # The first so many "by" a number, of rows or of what the question names.
-                return (texts or [self._subject.naming])[0] if len(texts) < 2 else None
-            return near[0] if len(near) == 1 else None
-        if DISTINCT in said and texts:  # "how many different towns have we sold to": the nearest
-            return min(texts, key=lambda column: min(abs(place - said[DISTINCT]) for place in by_header[column]))
-        return texts[0] if len(texts) == 1 else self._subject.naming
+        "Which orders in Lyon or Nice are the largest" asks for orders, "the highest price in Lyon or Nice" for a price.
+        """
+        kinds = {self._between.get(self._asked[place], "than") for place in choices}
+        if len(kinds) > 1 or (kinds != {"either"} and len(form.sides) > 2):
+            return False
+        texts = sorted((min(by_header[one]), one) for one in by_header if one in self._subject.values)
+        if form.measure and texts and texts[0][1] not in rows:
+            return False
+        starts = [self._starts[one] for side in form.sides for one in side.filters if one in self._starts]
+        compares = any(one in said for one in RANKS if one not in (HIGHEST, LOWEST))
+        return compares or (bool(starts) and (bool(texts) or self._is_set_apart(min(starts))))
 
+    def _is_set_apart(self, place: int) -> bool:
+        """Return whether a comma or colon stands before a word, but for empty words between."""
+        spans = list(places_of_words(self._text))
+        if len(spans) != len(self._asked):
+            return False
+        while place > 0 and not (gap := self._text[spans[place - 1][1] : spans[place][0]].strip(" '’")):
+            if self._asked[place - 1] not in self._stop:
+                return False
+            place -= 1
+        return place > 0 and gap[0] in _APART
 
-def _like_a_number(text: str) -> bool:
-    """Return whether a text begins with a figure, but for signs, and has no Latin letter."""
-    first = next((char for char in text if char.isalnum()), "")
-    return first.isdigit() and not any(char.isascii() and char.isalpha() for char in text)
+    def _are_apart(self, starts: Iterable[int | None], choices: Sequence[int]) -> bool:
+        """Return whether of what the question names at `starts` some stands before and some after "or"."""
+        there = [one for one in starts if one is not None]
+        return any(min(there, default=place) < place < max(there, default=place) for place in choices)

@@ -12,10 +12,21 @@ from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
 from footnote_ingestion.tables import periods
-from footnote_ingestion.tables.forms import LIMITS, Filter, Subject, alike, same_word, tokens, units
+from footnote_ingestion.tables.forms import (
+    LIMITS,
+    Filter,
+    Side,
+    Subject,
+    alike,
+    places_of_words,
+    same_word,
+    tokens,
+    units,
+)
 from footnote_ingestion.tables.periods import DAY, YEAR, Period
 
 _SIDES = ("after", "before", "since", "until")
+_DASHES = frozenset("-–—~～至")
 _MOST_BETWEEN = 4
 """The most words between the two ends of a range."""
 
@@ -34,11 +45,13 @@ class AskedPeriods:
     """The periods of a question, with the words that order them in time, at `places`."""
 
     def __init__(
-        self, asked: Sequence[str], subject: Subject, words: TableWords, language: str, taken: Collection[int]
-    ) -> None:
+        self, asked: Sequence[str], subject: Subject, words: TableWords, language: str, taken: Collection[int],
+        text: str = "",
+    ) -> None:  # fmt: skip
         self._asked, self._subject, self._words, self._language = asked, subject, words, language
         self._small = {fold(one) for one in STOP_WORDS.get(language, ())}
         self._about = tokens(subject.about)
+        self._text = text
         found = periods.periods(asked, language)
         self._periods = [
             one for one in found if not set(taken) & set(range(one.start, one.end)) and not self._is_limit(one)
@@ -72,7 +85,7 @@ class AskedPeriods:
             between = range(first.end, second.start)
             closes = len(between) <= _MOST_BETWEEN and any(self._found("to", at, set(between)) for at in between)
             opens = self._before("between", first)
-            if closes or opens:
+            if closes or opens or self._is_dashed(first, second):
                 self._is_range = True
                 self.places |= set(between) | opens
         elif len(self._periods) == 1:
@@ -85,6 +98,13 @@ class AskedPeriods:
                     self._side = side
                     self.places |= found
                     return
+
+    def _is_dashed(self, first: Period, second: Period) -> bool:
+        """Return whether only a dash stands between two periods: "January–June 2024"."""
+        spans = list(places_of_words(self._text))
+        if first.end != second.start or len(spans) != len(self._asked):
+            return False
+        return self._text[spans[first.end - 1][1] : spans[second.start][0]].strip() in _DASHES
 
     def _before(self, side: str, period: Period) -> set[int]:
         """Return the places of a phrase that stands before a period, at most one small word between."""
@@ -145,6 +165,26 @@ class AskedPeriods:
             made.unknown += said
         return made
 
+    def sides(self, by_header: Mapping[int, set[int]], measure: int) -> list[tuple[int, Side]]:
+        """Return what each period of a question is as a side that is compared, with its place; none where one is not.
+
+        A year that only one of them has is that of all.
+        """
+        every, years = self._periods, {one.year for one in self._periods if one.year}
+        named = {one.number for one in every if one.number}
+        found: list[tuple[int, Side]] = []
+        for one in every:
+            self._periods = [replace(one, year=min(years)) if len(years) == 1 and one.number in named else one]
+            placed = self.placed(by_header, compares=True)
+            if placed.unknown or placed.several or len(placed.columns) > 1:
+                found = []
+                break
+            column = placed.columns[0] if placed.columns else measure
+            name = self._subject.headers[column] if placed.columns else self._periods[0].name
+            found.append((one.start, Side(name, column, tuple(placed.filters))))
+        self._periods = every
+        return found
+
     def _columns(self, made: Placed, dated: Mapping[int, Period], by_header: Mapping[int, set[int]]) -> None:
         if self._side:
             return
@@ -165,6 +205,8 @@ class AskedPeriods:
             ]
             return
         own = {column: period for column, period in dated.items() if names[column] == best[0]}
+        if self._is_range and (joined := self._joined()) is not None and joined.unit in {p.unit for p in own.values()}:
+            self._periods, self._is_range = [joined], False
         found: list[int] = []
         for one in self._periods:
             chosen = self._of_period(one, own)
@@ -183,6 +225,11 @@ class AskedPeriods:
             found = [found[0], *sorted(inside, key=lambda one: own[one].order), found[1]]
         made.columns = tuple(dict.fromkeys(found))
 
+    def _joined(self) -> Period | None:
+        """Return the quarter, half or year that a range of months is."""
+        first, last = self._periods
+        return periods.of_months(replace(first, end=last.start), last)
+
     def _rest(self, column: int, period: Period) -> tuple[str, ...]:
         name = tokens(self._subject.headers[column])
         return (*name[: period.start], *name[period.end :])
@@ -196,12 +243,13 @@ class AskedPeriods:
         same = [column for column, period in fitting.items() if period.unit == asked.unit]
         if same:
             return same if len(same) == 1 else []
-        for unit in (periods.QUARTER, periods.MONTH):
+        for unit in (periods.HALF, periods.QUARTER, periods.MONTH):
             inside = sorted((p.order, column) for column, p in fitting.items() if p.unit == unit)
             if inside and len({order[0] for order, _ in inside}) > 1:
                 return []
+            columns = [column for _, column in inside]
             if len(inside) == periods.parts(unit, asked.unit) > 1:
-                return [column for _, column in inside]
+                return columns if columns == sorted(columns) else []  # else a year that begins in another month
         return None
 
     def _same_year(self, asked: Period, period: Period) -> bool:
@@ -220,7 +268,12 @@ class AskedPeriods:
                 return
             column = first[0]
         year = self._subject.only_year.get(column, 0)
+        years = {one.year for one in self._periods if one.year}
+        if self._is_range and not year and len(years) == 1:  # "between April and June 2014"
+            year = years.pop()
         dated = [one if one.year else replace(one, year=year) for one in self._periods]
+        if self._is_range and dated[0].order > dated[-1].order:
+            return
         if not all(one.year and (one.unit != DAY or one.day) for one in dated):
             return
         first_day, last_day = self._days(dated)

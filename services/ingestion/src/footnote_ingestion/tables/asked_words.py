@@ -16,16 +16,22 @@ from footnote_ingestion.tables.forms import (
     COUNT,
     DISTINCT,
     FORMS,
+    HIGHER,
     HIGHEST,
+    HUMP,
     LIMITS,
+    LOWER,
     LOWEST,
+    RANKS,
     SHARE,
     TOTAL,
     Filter,
     Subject,
+    abbreviates,
     alike,
     capitals,
     number_of,
+    parts_of,
     place_of,
     runs,
     same_word,
@@ -33,6 +39,8 @@ from footnote_ingestion.tables.forms import (
     units,
 )
 from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_run
+from footnote_ingestion.tables.periods import nouns_of_days
+from footnote_ingestion.tables.territories import named, territory_of
 
 _LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
 """Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
@@ -41,6 +49,7 @@ _MEASURING = frozenset({TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, DISTINCT, SHARE}
 _MOST_LEFT_OUT = 2
 _LONG = 5
 _THOUSANDS = 3
+_SHORTEST_BEGINNING = 4
 
 
 class AskedWords:
@@ -57,10 +66,14 @@ class AskedWords:
         self._own_name = subject.about.removeprefix(subject.filename).strip()
         self._taken: dict[int, str] = {}
         self._stop = {fold(word) for word in STOP_WORDS.get(language, ())}
+        between = ("either", words.either), ("both", words.both), ("than", words.than)
+        self._between = {fold(one): kind for kind, phrases in between for one in phrases}
         self._capitals = capitals(question)
         self._leaves_out = leaves_out
         self._of_measures: set[int] = set()
+        self._starts: dict[Filter, int] = {}
         self.left_out: list[str] = []
+        self.several: list[str] = []
         self.unknown: list[str] = []
 
     def _values_of_periods(self) -> set[int]:
@@ -85,14 +98,36 @@ class AskedWords:
         found: dict[str, int] = {}
         phrases = [(phrase, form) for form in FORMS for phrase in getattr(self._words, form)]
         headers = {part for header in self._subject.headers.values() for part in tokens(header)}
+        chooses = any(word in self._between for word in self._asked)
+        said: list[tuple[int, int, str]] = []
         for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
+            if form in (HIGHER, LOWER) and not chooses:
+                continue
             if form in (SHARE, DISTINCT) and any(same_word(part, phrase, exact=True) for part in headers):
                 continue  # a column of shares
             for start, end in self._places(list(units(phrase)), exact=True):
                 self._take(range(start, end), "form")
-                self._of_measures.update(range(start, end) if form in _MEASURING else ())
-                found.setdefault(form, end)
+                said.append((start, end, form))
+        measuring = [one for one in said if one[2] in _MEASURING]
+        inside = [one for one in measuring if self._is_of_header(*one[:2])]
+        if len(inside) == 1 < len(measuring):  # "average max temp": of a column "temp_max"
+            said.remove(inside[0])
+            self._taken.pop(inside[0][0])
+        for start, end, form in said:
+            self._of_measures.update(range(start, end) if form in _MEASURING else ())
+            found.setdefault(form, end)
         return found
+
+    def _is_of_header(self, start: int, end: int) -> bool:
+        """Return whether a word of a form and one beside it are of the same column's name."""
+        beside = [self._asked[at] for at in (start - 1, end) if 0 <= at < len(self._asked) and at not in self._taken]
+        return end - start == 1 and any(
+            self._asked[start] in parts and any(
+                one != self._asked[start] and (alike(word, one) or abbreviates(one, word, header))
+                for word in beside if word not in self._stop for one in parts
+            )
+            for header in self._subject.headers.values() if (parts := parts_of(header))
+        )  # fmt: skip
 
     def _values(self) -> list[Filter] | None:
         """Return which texts of columns the question names, in its order; None where several columns may be meant.
@@ -124,7 +159,9 @@ class AskedWords:
                     return None
                 self._take(range(start, end), "value")
                 found.append((start, Filter(column, "=", one)))
-        return [one for _, one in sorted(found, key=lambda one: one[0])]
+        found.sort(key=lambda one: one[0])
+        self._starts = {one: start for start, one in reversed(found)}
+        return [one for _, one in found]
 
     def _inflected_values(self) -> list[Filter]:
         """Return which texts the question names in another form: "unpaid invoices" by a word that is no name.
@@ -152,13 +189,15 @@ class AskedWords:
         """Return which words of the question, by their places, each column's headers hold."""
         hits: dict[int, set[int]] = {}
         for column, header in self._subject.headers.items():
-            for unit in runs(BRACKETS.sub(" ", header)):
+            name = BRACKETS.sub(" ", header)
+            for unit in (*runs(name), *(runs(split) if (split := HUMP.sub(" ", name)) != name else ())):
                 there = list(self._places(unit, exact=False))
                 if not there and is_unspaced(unit[0][0]):
                     start, size = longest_run(self._asked, unit)
                     there = [(start, start + size)] if size >= SHORTEST_RUN else []
                 for start, end in there:
                     hits.setdefault(column, set()).update(range(start, end))
+        self._shortened(hits)
         # "En blanco" is not named by a question's "en".
         empty = [column for column, places in hits.items() if all(self._asked[at] in self._stop for at in places)]
         for column in empty:
@@ -167,6 +206,53 @@ class AskedWords:
         for places in hits.values():
             self._take(places, "header")
         return hits
+
+    def _shortened(self, hits: dict[int, set[int]]) -> None:
+        """Add the words that a column's name shortens, or that one of several columns of days begins with."""
+        named = {at for places in hits.values() for at in places}
+        several = self._subject.dates if len(self._subject.dates) > 1 else frozenset[int]()
+        for place in self._free():
+            word = self._asked[place]
+            if place in named or word in self._stop or is_unspaced(word[0]) or not word.isalpha():
+                continue
+            for column, header in self._subject.headers.items():
+                parts = parts_of(header)
+                if any(abbreviates(one, word, header) for one in parts) or (
+                    column in several and any(_begin_alike(word, one) for one in parts)
+                ):
+                    hits.setdefault(column, set()).add(place)
+
+    def _territories(self) -> list[Filter]:
+        """Return the countries that the question names in another language than the table does."""
+        found: list[Filter] = []
+        for place in self._free():
+            code, end = named(self._asked, place, self._language)
+            if not code or any(at in self._taken for at in range(place, end)):
+                continue
+            there = [
+                Filter(column, "=", value)
+                for column, values in self._subject.values.items() for value in values if territory_of(value) == code
+            ]  # fmt: skip
+            if len(there) == 1:
+                self._take(range(place, end), "value")
+                self._starts.setdefault(there[0], place)
+                found += there
+        return found
+
+    def _days(self, said: Mapping[str, int]) -> None:
+        """Take "days" in "how many days" where each row is another day."""
+        place = said.get(COUNT, len(self._asked))
+        if self._subject.daily and place in self._free():
+            nouns = nouns_of_days(self._language)
+            self._take([place] if self._asked[place] in nouns else [], "said")
+
+    def _is_by_one(self, place: int) -> bool:
+        """Return whether "by" stands before one text of cells, with its column's name or without: "by sensor H2"."""
+        while place < len(self._asked) and (
+            self._taken.get(place) == "header" or (place not in self._taken and self._asked[place] in self._stop)
+        ):
+            place += 1
+        return self._taken.get(place) == "value"
 
     def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
         found = []
@@ -203,6 +289,34 @@ class AskedWords:
             written += f" {self._asked[end]}"
             end += 1
         return range(place, end)
+
+    def _choices(self, said: Mapping[str, int]) -> list[int]:
+        """Take the words that stand between what is compared, "or", "than", and return their places.
+
+        "The highest in A and B" is one number, "which is higher, A and B" are two; "A and B than C" are unclear.
+        """
+        ranks = [one for one in said if one in RANKS]
+        if not ranks:
+            return []
+        compares = any(one not in (HIGHEST, LOWEST) for one in ranks)
+        named = ("value", "header", "period")
+        free = set(self._free())
+        found = []
+        for place in sorted(
+            {
+                *(at for at in free if compares or self._between.get(self._asked[at]) == "either"),
+                *(said[one] - 1 for one in LIMITS if one in said),
+            }
+        ):
+            if place in free and self._asked[place] not in self._between:
+                continue
+            after = place + 1
+            while after in free and self._asked[after] in self._stop:
+                after += 1
+            if self._taken.get(after) in named and any(self._taken.get(at) in named for at in range(place)):
+                found.append(place)
+        self._take(found, "form")
+        return found
 
     def _most(self, said: Mapping[str, int]) -> int:
         if HIGHEST in said or LOWEST in said:
@@ -266,3 +380,9 @@ class AskedWords:
                 continue
             if all(same_word(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
                 yield start, start + len(parts)
+
+
+def _begin_alike(word: str, part: str) -> bool:
+    """Return whether two words begin alike, as "bestellt" and "Bestelldatum" do, by half of the shorter at least."""
+    common = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
+    return common >= max(_SHORTEST_BEGINNING, -(-min(len(word), len(part)) // 2))

@@ -11,7 +11,7 @@ from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote_text.lexical import fold
 
 from footnote_ingestion.tables import forms
-from footnote_ingestion.tables.forms import Filter, Form
+from footnote_ingestion.tables.forms import Filter, Form, Side
 from footnote_ingestion.tables.mentions import Asked, Mentions
 
 _MOST_MEASURES, _MOST_CHOICES, _MOST_NUMBERS = 6, 8, 3
@@ -172,10 +172,11 @@ def _differences(
     mentions: Mentions, measure: int, filters: list[Filter], explained: frozenset[int]
 ) -> Iterator[Candidate]:
     """Yield what a number of a row is more than that of another row, or of another column that the question names."""
+    subject = mentions.subject
     if filters:
-        for other in mentions.subject.numeric:
+        for other in subject.numeric:
             if other != measure and other in mentions.headers and measure in mentions.headers:
-                form = Form(forms.DIFFERENCE, measure, filters=filters, other=other)
+                form = _difference(measure, filters, *(Side(subject.headers[one], one) for one in (measure, other)))
                 yield Candidate(form, explained | mentions.headers[other], frozenset(), len(filters))
     by_column: dict[int, list[Filter]] = {}
     for one in filters:
@@ -183,8 +184,12 @@ def _differences(
     for sides in by_column.values():
         if len(sides) == 2 and sides[0] != sides[1]:
             rest = [one for one in filters if one not in sides]
-            form = Form(forms.DIFFERENCE, measure, filters=rest, sides=(sides[0], sides[1]))
+            form = _difference(measure, rest, *(Side(str(one.value), measure, (one,)) for one in sides))
             yield Candidate(form, explained, frozenset(), len(filters))
+
+
+def _difference(measure: int, filters: list[Filter], *sides: Side) -> Form:
+    return Form(forms.DIFFERENCE, measure, filters=filters, sides=sides, inner=forms.ROWS)
 
 
 def _mosts(asked: Asked, numbers: Sequence[int]) -> list[tuple[int, int]]:

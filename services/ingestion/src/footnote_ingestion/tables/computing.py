@@ -125,8 +125,8 @@ class Computing:
     def _given(self, at: int, form: Form) -> list[tuple[str, Any]] | None:
         table = self._engine.tables[at]
         rows = self._engine.run(statement_of(table, form, self._totals(table)), most=MOST_LINES + 1)[1]
-        shown = rows[: form.most] if form.kind in (forms.HIGHEST, forms.LOWEST) else rows
-        return [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in shown] or None
+        found = _results(rows, form)
+        return (found[: form.most] if form.kind in (forms.HIGHEST, forms.LOWEST) and not form.sides else found) or None
 
     def _totals(self, table: TableDescription) -> Totals:
         """Return the rows of totals of a table: by their names, or by their first cell where they have none."""
@@ -183,21 +183,21 @@ class Computing:
         subject = self._subjects[table.view] = Subject(
             table.filename, about, headers, numeric, values, naming, table.rows, dates, self._years(table, numeric),
             {one.number: one.measure.currency for one in table.columns if one.measure.currency},
-            self._only_years(table, dates),
+            *self._days(table, dates),
         )  # fmt: skip
         return subject
 
-    def _only_years(self, table: TableDescription, dates: Collection[int]) -> dict[int, int]:
-        """Return the year of each column of days that are all of one."""
+    def _days(self, table: TableDescription, dates: Collection[int]) -> tuple[dict[int, int], frozenset[int]]:
+        """Return the year of each column of days that are all of one, and the columns with another day in each row."""
         columns = sorted(dates)
         if not columns:
-            return {}
-        ends = ", ".join(f"YEAR(MIN(d{one})), YEAR(MAX(d{one}))" for one in columns)
+            return {}, frozenset()
+        calls = "YEAR(MIN({0})), YEAR(MAX({0})), COUNT(DISTINCT CAST({0} AS DATE))"
+        ends = ", ".join(calls.format(f"d{one}") for one in columns)
         (found,) = self._engine.run(f"SELECT {ends} FROM {raw(table)}")[1]
-        return {
-            one: int(found[2 * at]) for at, one in enumerate(columns)
-            if found[2 * at] is not None and found[2 * at] == found[2 * at + 1]
-        }  # fmt: skip
+        of_columns = {one: found[3 * at : 3 * at + 3] for at, one in enumerate(columns)}
+        years = {one: int(first) for one, (first, last, _) in of_columns.items() if first is not None and first == last}
+        return years, frozenset(one for one, (_, _, days) in of_columns.items() if days == table.rows)
 
     def _years(self, table: TableDescription, numeric: Collection[int]) -> frozenset[int]:
         """Return the columns of numbers that are all years, where the question names one."""
@@ -213,13 +213,17 @@ class Computing:
         )  # fmt: skip
 
     def _settled(self, table: TableDescription, form: Form | None) -> Form | None:
-        """Decide whether a form means rows or groups: where both give the same key, else it is no form."""
-        if form is None or form.inner != forms.ROWS:
+        """Decide whether a form means rows or groups, sums or means: where both give the same, else it is no form."""
+        if form is None or form.inner != forms.ROWS or form.kind == forms.DIFFERENCE:
             return form
         at = self._engine.tables.index(table)
-        groups, rows = replace(form, inner=forms.TOTAL), replace(form, inner=forms.TOTAL, grouped=False)
+        groups = replace(form, inner=forms.TOTAL)
+        rows = replace(form, inner=forms.AVERAGE) if form.sides else replace(groups, grouped=False)
         keys = [[key for key, _ in self._given(at, one) or ()] for one in (groups, rows)]
-        return groups if keys[0] and keys[0] == keys[1] else None
+        if not keys[0] or keys[0] != keys[1]:
+            return None
+        single = form.sides and self._given(at, groups) == self._given(at, rows)
+        return form if single else groups
 
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
         totals = self._totals(table)
@@ -233,8 +237,8 @@ class Computing:
             return TableComputation(mixed=mixed)
         if mixed := self._apart(table, form, own, rows):
             return TableComputation(mixed=mixed)
-        ranked = form.kind in (forms.HIGHEST, forms.LOWEST)
-        if form.kind == forms.DIFFERENCE and len(lines) != (1 if form.other else 2):
+        ranked = form.kind in (forms.HIGHEST, forms.LOWEST) and not form.sides
+        if form.sides and form.inner == forms.ROWS and len(lines) != (len(form.sides) if form.sides[0].filters else 1):
             return None
         if form.added and any(line.number is None for line in lines):
             return None  # a sum without all its parts
@@ -244,7 +248,7 @@ class Computing:
         # One more, so that an equal that is left out is noticed.
         ran = f"{statement} LIMIT {form.most + 1}" if ranked else statement
         statement = checked(f"{statement} LIMIT {form.most}" if ranked else statement, self._views)
-        results = [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in self._engine.run(ran)[1]]
+        results = _results(self._engine.run(ran)[1], form)
         if ranked:
             if len(results) > form.most and results[form.most][1] == results[form.most - 1][1]:
                 return None
@@ -262,7 +266,7 @@ class Computing:
             and (not form.measure or line.number is not None)
         ]  # fmt: skip
         column = form.measure or form.key or totals.naming or table.columns[0].number
-        for one in filter(None, (column, *form.added, form.other)):
+        for one in (column, *form.beside):
             computation.cells.append(cells_of(table, one, [line.row for line in cells], self._again(table)))
         unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
         if form.kind == forms.SHARE:
@@ -279,7 +283,7 @@ class Computing:
         """Return the different units of the columns that a form adds or subtracts, "" where they have one."""
         columns = {column.number: column for column in table.columns}
         units = {unit_of(columns[form.measure], [said]) for said in own}
-        for other in filter(None, (form.other, *form.added)):
+        for other in form.beside:
             others = measures_of(self._engine, table, other)
             units |= {unit_of(columns[other], [said]) for row, said in others.items() if row in rows}
         return ", ".join(sorted(unit or "1" for unit in units)) if len(units) > 1 else ""
@@ -306,6 +310,16 @@ class Computing:
             computation.notes.append(words.no_number.format(count=without, cells=len(lines)))
         if left := len(totals.texts) + len(totals.rows):
             computation.notes.append(words.total_rows.format(count=left))
+
+
+def _results(rows: Sequence[Sequence[Any]], form: Form) -> list[tuple[str, Any]]:
+    """Return the keys and values that a form's statement gave; of sides in order, none where one has no number."""
+    if not form.is_ranking:
+        return [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in rows]
+    found = [(side.name, value) for side, value in zip(form.sides, rows[0], strict=True)]
+    if any(value is None for _, value in found):
+        return []
+    return sorted(found, key=lambda one: one[1], reverse=form.kind == forms.HIGHEST)
 
 
 def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> bool:

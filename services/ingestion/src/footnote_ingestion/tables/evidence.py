@@ -37,7 +37,8 @@ def signs(candidate: Candidate, asked: Asked, mentions: Mentions, reading: Readi
     """Return the signs SIGNS of a computation over a table."""
     form, subject = candidate.form, mentions.subject
     limits = [one for one in form.filters if one.op != "="]
-    texts = [one for one in (*form.filters, *form.sides) if one.op == "="]
+    sides = [one for side in form.sides for one in side.filters]
+    texts = [one for one in (*form.filters, *sides) if one.op == "="]
     spoken = _spoken(candidate, asked)
     explained = candidate.explained | spoken | mentions.file | mentions.about
     # Of the other columns' names nothing is explained, nor of words of forms that the computation does not use.
@@ -67,7 +68,7 @@ def signs(candidate: Candidate, asked: Asked, mentions: Mentions, reading: Readi
         float(len({_form_at(asked, at) for at in unused})),
         *(float(kind == one) for one in (forms.AVERAGE, forms.COUNT, forms.HIGHEST, forms.LOWEST)),
         float(kind == forms.DIFFERENCE),
-        float(bool(form.other)),
+        float(bool(form.beside)),
         float(best),
         *_measure(candidate, asked, mentions, reading, plain),
         mentions.shares.get(form.key, 0.0),

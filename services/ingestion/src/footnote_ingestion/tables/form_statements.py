@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from footnote.types.v1.table_pb2 import TableDescription
 from footnote_text.locales import TableWords
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.formatting import literal, written
-from footnote_ingestion.tables.forms import Form, Totals
+from footnote_ingestion.tables.forms import Filter, Form, Side, Totals
 from footnote_ingestion.tables.opened import quoted
 
 DAYS = {"from": ">=", "until": "<"}
@@ -23,9 +23,21 @@ def kept_name(column: int, kind: str) -> str:
 
 def where_of(form: Form, totals: Totals, name: Callable[[int, str], str]) -> str:
     """Return the condition that rows count by; `name` gives a column's texts "t", numbers "n" or days "d", or "row"."""
-    parts = ["true"]
+    parts = ["true", *_conditions(form.filters, name)]
+    if sides := [" AND ".join(_conditions(side.filters, name)) for side in form.sides if side.filters]:
+        parts.append(f"({' OR '.join(sides)})")
+    if totals.texts:
+        column_name = name(totals.naming, "t")
+        parts.append(f"({column_name} IS NULL OR {column_name} NOT IN ({', '.join(map(literal, totals.texts))}))")
+    if totals.rows:
+        parts.append(f"{name(0, 'row')} NOT IN ({', '.join(map(str, totals.rows))})")
+    return f" WHERE {' AND '.join(parts[1:] or parts)}"
+
+
+def _conditions(filters: Iterable[Filter], name: Callable[[int, str], str]) -> list[str]:
+    parts = []
     by_column: dict[int, list[object]] = {}
-    for one in (*form.filters, *form.sides):
+    for one in filters:
         if one.op == "=":
             by_column.setdefault(one.column, []).append(one.value)
         elif one.op in DAYS:
@@ -37,12 +49,7 @@ def where_of(form: Form, totals: Totals, name: Callable[[int, str], str]) -> str
             parts.append(f"{name(one.column, 'n')} {one.op} {limit}")
     for column, values in by_column.items():
         parts.append(f"{name(column, 't')} IN ({', '.join(map(literal, values))})")
-    if totals.texts:
-        column_name = name(totals.naming, "t")
-        parts.append(f"({column_name} IS NULL OR {column_name} NOT IN ({', '.join(map(literal, totals.texts))}))")
-    if totals.rows:
-        parts.append(f"{name(0, 'row')} NOT IN ({', '.join(map(str, totals.rows))})")
-    return f" WHERE {' AND '.join(parts[1:] or parts)}"
+    return parts
 
 
 def statement_of(table: TableDescription, form: Form, totals: Totals) -> str:
@@ -53,11 +60,12 @@ def statement_of(table: TableDescription, form: Form, totals: Totals) -> str:
         measured = f"({measured})"
     key = f"{names[form.key]}, " if form.key else ""
     source = f"{quoted(table.view)}{where_of(form, totals, lambda column, _: names[column])}"
-    if form.kind == forms.DIFFERENCE:
-        if form.other:
-            return f"SELECT {measured} - {names[form.other]} FROM {source}"
-        first = f"{names[form.sides[0].column]} = {literal(form.sides[0].value)}"
-        return f"SELECT SUM(CASE WHEN {first} THEN {measured} ELSE -{measured} END) FROM {source}"
+    if form.sides:
+        sides = [_side(one, form.inner, names) for one in form.sides]
+        if form.kind == forms.DIFFERENCE:
+            return f"SELECT {sides[0]} - {sides[1]} FROM {source}"
+        listed = ", ".join(f"{call} AS {quoted(one.name)}" for call, one in zip(sides, form.sides, strict=True))
+        return f"SELECT {listed} FROM {source}"
     if form.kind == forms.DISTINCT:
         return f"SELECT COUNT(DISTINCT {names[form.key]}) FROM {source}"
     if form.kind == forms.SHARE and form.part is not None:
@@ -81,15 +89,29 @@ def statement_of(table: TableDescription, form: Form, totals: Totals) -> str:
     return f'SELECT {key}{measured} FROM {source} AND {measured} IS NOT NULL ORDER BY {measured} {order}, "_row"'
 
 
+def _side(side: Side, inner: str, names: Mapping[int, str]) -> str:
+    value = names[side.measure] if side.measure else "1"
+    if conditions := _conditions(side.filters, lambda column, _: names[column]):
+        value = f"CASE WHEN {' AND '.join(conditions)} THEN {value} END"
+    return f"{'AVG' if inner == forms.AVERAGE else 'SUM' if side.measure else 'COUNT'}({value})"
+
+
 def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
     """Return what a form computes, in words: "sum of Units where City = Lyon"."""
     names = {column.number: column.name for column in table.columns}
     measured = (", " if form.kind == forms.AVERAGE else " + ").join(names[one] for one in form.measures)
     if form.kind == forms.DIFFERENCE:
-        column = "" if form.other else names[form.measure]
-        sides = [names[form.other], names[form.measure]] if form.other else [str(one.value) for one in form.sides[::-1]]
-        formula = words.difference_of.format(column=column, first=sides[0], second=sides[1]).removeprefix(": ")
+        column = "" if form.beside else names[form.measure]
+        second, first = (one.name for one in form.sides)
+        formula = words.difference_of.format(column=column, first=first, second=second).removeprefix(": ")
         return _narrowed(formula, form, names, words)
+    if form.sides:
+        sides = ", ".join(one.name for one in form.sides)
+        inner = {forms.TOTAL: words.total_of, forms.AVERAGE: words.average_of}.get(form.inner, "{column}")
+        column = inner.format(column=sides if form.beside else measured) if form.measure else words.count_of
+        formula = str(getattr(words, f"{form.kind}_of")).format(column=column)
+        of_rows = [f"{names[form.sides[0].filters[0].column]} = {sides}"] if form.sides[0].filters else []
+        return _narrowed(formula, form, names, words, of_rows)
     if form.kind == forms.DISTINCT:
         return _narrowed(words.distinct_of.format(column=names[form.key]), form, names, words)
     if form.kind == forms.SHARE and form.part is not None:
@@ -111,15 +133,15 @@ def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
 _SIGNS = {**DAYS, "==": "="}
 
 
-def _narrowed(formula: str, form: Form, names: Mapping[int, str], words: TableWords) -> str:
-    if form.filters:
+def _narrowed(formula: str, form: Form, names: Mapping[int, str], words: TableWords, first: Sequence[str] = ()) -> str:
+    if form.filters or first:
         values = [
             names[one.other] if one.other else one.value if isinstance(one.value, str) else written(one.value, "")
             for one in form.filters
         ]
-        said = ", ".join(
+        said = [
             f"{names[one.column]} {_SIGNS.get(one.op, one.op)} {value}"
             for one, value in zip(form.filters, values, strict=True)
-        )
-        formula = words.where.format(formula=formula, filters=said)
+        ]
+        formula = words.where.format(formula=formula, filters=", ".join((*first, *said)))
     return formula

@@ -12,26 +12,47 @@ from footnote_text.locales import TableWords
 
 TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, ROWS = "total", "average", "count", "highest", "lowest", "rows"
 DIFFERENCE = "difference"
-"""Of one number of a row and another: of another column, or of another row in the same column."""
+"""Of the numbers of two sides."""
 DISTINCT, SHARE = "distinct", "share"
 """How many different texts a column has; what some rows are of all, in percent."""
 SEVERAL = "several"
 """Every word is known, but several columns may be meant."""
 LIMITS = {"above": ">", "below": "<", "at_least": ">=", "at_most": "<="}
 """How a number is compared with one that the words of a form stand before."""
-FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, DISTINCT, SHARE, *LIMITS, "per", "comparison")
+HIGHER, LOWER = "higher", "lower"
+"""Words that put the two sides that a question names in order."""
+RANKS = {HIGHEST: HIGHEST, HIGHER: HIGHEST, "above": HIGHEST, LOWEST: LOWEST, LOWER: LOWEST, "below": LOWEST}
+FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, DISTINCT, SHARE, *LIMITS, "per", "comparison", HIGHER, LOWER)
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
 _SHORTEST, _MOST_ENDING = 3, 3
+_VOWELS = frozenset("aeiou")
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+"""Where a new word begins in "unitPrice"."""
 
 
 @lru_cache(maxsize=65_536)
 def tokens(text: str) -> tuple[str, ...]:
     """Return the folded words and numbers of a text; of scripts without spaces each character."""
-    found: list[str] = []
-    for one in _TOKEN.findall(fold(text)):
-        found += one if is_unspaced(one[0]) else [one]
-    return tuple(found)
+    folded = fold(text)
+    return tuple(folded[start:end] for start, end in places_of_words(folded))
+
+
+def places_of_words(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where words and numbers start and end; each character of scripts without spaces, also beside others."""
+    for one in _TOKEN.finditer(text):
+        start, end = one.span()
+        if one[0].isascii():
+            yield start, end
+            continue
+        for at in range(start, end):
+            if is_unspaced(text[at]):
+                if start < at:
+                    yield start, at
+                yield at, at + 1
+                start = at + 1
+        if start < end:
+            yield start, end
 
 
 def alike(left: str, right: str) -> bool:
@@ -45,9 +66,27 @@ def alike(left: str, right: str) -> bool:
     return common >= max(_SHORTEST, len(short) - 1) and len(long) - common <= _MOST_ENDING
 
 
+def parts_of(header: str) -> tuple[str, ...]:
+    """Return the words of a column's name without what stands in brackets; "unitPrice" has two."""
+    return tokens(HUMP.sub(" ", BRACKETS.sub(" ", header)))
+
+
+def abbreviates(part: str, word: str, header: str) -> bool:
+    """Return whether a part of a column's name is short for a word: "qty", "temp_c", "Puiss.".
+
+    A beginning alone is a word of its own in many languages, so that a sign must say that it is short.
+    """
+    if not (_SHORTEST <= len(part) < len(word) - 1 and part[0] == word[0] and part.isalpha()):
+        return False
+    if word.startswith(part):
+        return "_" in header or f"{part}." in fold(header)
+    letters = iter(word)
+    return _VOWELS.isdisjoint(part[1:]) and all(one in letters for one in part)
+
+
 def capitals(question: str) -> frozenset[int]:
     """Return the places of a question's words, as `tokens` has them, that are written with a capital."""
-    written = [part for one in _TOKEN.findall(question) for part in (one if is_unspaced(one[0]) else [one])]
+    written = [question[start:end] for start, end in places_of_words(question)]
     if len(written) != len(tokens(question)):
         return frozenset()
     return frozenset(at for at, one in enumerate(written) if one[0].isupper())
@@ -68,11 +107,20 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One of the numbers that a form compares: of the column `measure` (0: of rows), in rows that fit `filters`."""
+
+    name: str
+    measure: int
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """A table as questions see it: words about it, headers by column, which hold numbers, texts by column of text.
 
     `naming` is the column that names its rows, 0 for none; `dates` hold days, `years` numbers that are years.
-    `only_year` is that of all days of a column.
+    `only_year` is that of all days of a column, `daily` are the columns that have another day in each row.
     `currencies` are the codes of those that columns are counted in.
     """
 
@@ -87,6 +135,7 @@ class Subject:
     years: frozenset[int] = frozenset()
     currencies: Mapping[int, str] = field(default_factory=dict)
     only_year: Mapping[int, int] = field(default_factory=dict)
+    daily: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +155,8 @@ class Form:
     """What is to be computed: `measure` and `key` are columns (0 for none); `known` words of it are the table's.
 
     Of groups, HIGHEST and LOWEST give those with the greatest or least total (AVERAGE, if that is `inner`), or number
-    of rows without a measure. A DIFFERENCE is of `measure` and `other`, or of the rows that have each of the `sides`.
+    of rows without a measure. With `sides` they give all of these in their order, and a DIFFERENCE is the first
+    without the second; `inner` is then ROWS where each must be of a single row.
     A SHARE is what the rows that have `part` are of all rows, by the measure or, without one, by their number.
     The `added` columns are added to the measure, row by row.
     """
@@ -118,8 +168,7 @@ class Form:
     most: int = 1
     filters: list[Filter] = field(default_factory=list)
     known: int = 0
-    other: int = 0
-    sides: tuple[Filter, ...] = ()
+    sides: tuple[Side, ...] = ()
     part: Filter | None = None
     inner: str = TOTAL
     added: tuple[int, ...] = ()
@@ -128,6 +177,17 @@ class Form:
     def measures(self) -> tuple[int, ...]:
         """The columns of numbers that are added."""
         return (self.measure, *self.added) if self.measure else ()
+
+    @property
+    def beside(self) -> tuple[int, ...]:
+        """The columns of numbers besides the measure that are compared with it or added to it."""
+        compared = (one.measure for one in self.sides if one.measure != self.measure)
+        return tuple(dict.fromkeys((*self.added, *compared)))
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether the sides are put in order."""
+        return bool(self.sides) and self.kind in (HIGHEST, LOWEST)
 
 
 def has_form(asked: Sequence[str], words: TableWords) -> bool:

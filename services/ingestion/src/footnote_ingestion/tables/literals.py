@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
-from footnote_text.lexical import fold, is_unspaced
+from footnote_text.lexical import fold
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+from footnote_ingestion.tables.forms import places_of_words
+
 _SIGNS = frozenset("#&")
 _CODE = 3
 """The most letters of a word in which capitals tell one code from another: "mW" is not "MW"."""
@@ -37,7 +37,7 @@ def ways(text: str) -> tuple[str, ...]:
 def is_written(text: str, question: str) -> bool:
     """Return whether a question has a text's words with its signs, and with its capitals where the words are short."""
     text, question = (unicodedata.normalize("NFKC", one) for one in (text, question))
-    wanted, asked = _words(text), _words(question)
+    wanted, asked = list(places_of_words(text)), list(places_of_words(question))
     size = len(wanted)
     if not 0 < size <= _LONGEST:
         return False
@@ -50,17 +50,6 @@ def is_written(text: str, question: str) -> bool:
         if all(_same_capitals(word, text[start:end]) for word, (start, end) in zip(words, wanted, strict=True)):
             return True
     return False
-
-
-def _words(text: str) -> list[tuple[int, int]]:
-    """Return where words and numbers start and end; of scripts without spaces each character."""
-    found: list[tuple[int, int]] = []
-    for one in _WORD.finditer(text):
-        if is_unspaced(one[0][0]):
-            found += [(at, at + 1) for at in range(one.start(), one.end())]
-        else:
-            found.append(one.span())
-    return found
 
 
 def _gaps(text: str, places: Sequence[tuple[int, int]]) -> list[str]:

@@ -8,13 +8,14 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from babel import Locale, UnknownLocaleError
+from babel.units import format_unit
 from footnote_text import locales
 from footnote_text.lexical import fold
 from footnote_text.stopwords import STOP_WORDS
 
 from footnote_ingestion.tables import forms
 
-DAY, MONTH, QUARTER, YEAR = "day", "month", "quarter", "year"
+DAY, MONTH, QUARTER, HALF, YEAR = "day", "month", "quarter", "half", "year"
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 _QUARTER_SIGNS = ("q", "t")
 _SHORTEST_NAME = 3
@@ -22,7 +23,7 @@ _ENDINGS = frozenset({"st", "nd", "rd", "th", "er", "e", "º"})
 _ORDINAL = "第"
 """Chinese writes the first quarter with and without it."""
 _YEAR_SIGNS, _DAY_SIGNS = frozenset("年년"), frozenset("日号일")
-_MONTHS_OF_QUARTER = 3
+_MONTHS = {MONTH: 1, QUARTER: 3, HALF: 6, YEAR: 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,16 @@ class Period:
     unit: str
     year: int = 0
     number: int = 0
-    """Of the month or quarter."""
+    """Of the month, quarter or half."""
     day: int = 0
 
     def holds(self, other: Period) -> bool:
         """Return whether another period, years left aside, is this one or a part of it."""
         if self.unit == other.unit:
             return (self.number, self.day) == (other.number, other.day)
-        if self.unit == YEAR:
-            return other.unit in (QUARTER, MONTH)
-        months = -(-other.number // _MONTHS_OF_QUARTER)
-        return self.unit == QUARTER and other.unit == MONTH and months == self.number
+        if self.unit == DAY or other.unit in (DAY, YEAR) or _MONTHS[other.unit] > _MONTHS[self.unit]:
+            return False
+        return self.unit == YEAR or -(-other.number // parts(other.unit, self.unit)) == self.number
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -54,16 +54,27 @@ class Period:
     @property
     def first(self) -> date:
         """Its first day; only of a period with a year."""
-        month = {YEAR: 1, QUARTER: _MONTHS_OF_QUARTER * self.number - 2}.get(self.unit, self.number)
-        return date(self.year, month, self.day or 1)
+        return date(self.year, self._last_month - _MONTHS.get(self.unit, 1) + 1, self.day or 1)
 
     @property
     def after(self) -> date:
         """The day after its last; only of a period with a year."""
         if self.unit == DAY:
             return self.first + timedelta(days=1)
-        month = {YEAR: 12, QUARTER: _MONTHS_OF_QUARTER * self.number}.get(self.unit, self.number)
-        return date(self.year + month // 12, month % 12 + 1, 1)
+        return date(self.year + self._last_month // 12, self._last_month % 12 + 1, 1)
+
+    @property
+    def _last_month(self) -> int:
+        return 12 if self.unit == YEAR else self.number * _MONTHS.get(self.unit, 1)
+
+    @property
+    def name(self) -> str:
+        """Its name in figures: "2024", "2024-03", "2024 Q1", "03-31"."""
+        sign = {QUARTER: "Q", HALF: "H"}.get(self.unit)
+        if sign:
+            return f"{self.year or ''} {sign}{self.number}".strip()
+        figures = (f"{self.year:04}" if self.year else "", f"{self.number:02}" if self.number else "")
+        return "-".join(filter(None, (*figures, f"{self.day:02}" if self.day else "")))
 
 
 def load() -> None:
@@ -76,9 +87,16 @@ MOST_WORDS = 32
 """Words of a column's name that are searched for a period in every locale; a longer one is a sentence."""
 
 
+@lru_cache(maxsize=64)
+def nouns_of_days(language: str) -> frozenset[str]:
+    """Return the words for a day and for days."""
+    said = (forms.tokens(format_unit(count, "duration-day", locale=language)) for count in (1, 2, 5))
+    return frozenset(one for words in said for one in words if not one.isdecimal() and len(words) == 2)
+
+
 def parts(unit: str, of: str) -> int:
     """Return how many periods of a unit a longer one has."""
-    return {(MONTH, QUARTER): 3, (MONTH, YEAR): 12, (QUARTER, YEAR): 4}.get((unit, of), 1)
+    return _MONTHS.get(of, 1) // _MONTHS.get(unit, 1) or 1
 
 
 @lru_cache(maxsize=4096)
@@ -87,9 +105,27 @@ def of_name(name: str, language: str) -> Period | None:
     asked = forms.tokens(name)
     if len(asked) > MOST_WORDS:
         return None
-    for code in dict.fromkeys((language, *locales.codes())):
-        if found := list(periods(asked, code)):
-            return found[0] if len(found) == 1 else None
+    every = [found for code in dict.fromkeys((language, *locales.codes())) if (found := list(periods(asked, code)))]
+    if not every:
+        return None
+    found = every[0]
+    if [one.unit for one in found] == [YEAR]:  # of a half in another language only the year is read
+        found = next((one for one in every if one[0].unit == HALF), found)
+    if found[0].unit == HALF:  # "H1 (Apr–Sep)" says which months its half has
+        found = [one for one in found if one.unit != MONTH]
+    joined = of_months(*found) if len(found) == 2 else None
+    return joined or (found[0] if len(found) == 1 else None)
+
+
+def of_months(first: Period, last: Period) -> Period | None:
+    """Return the quarter, half or year from one month to another that stands beside it: "January–June 2024"."""
+    if (first.unit, last.unit, first.end) != (MONTH, MONTH, last.start) or first.year not in (0, last.year):
+        return None
+    for unit in (QUARTER, HALF, YEAR):
+        size = _MONTHS[unit]
+        if last.number - first.number + 1 == size and last.number % size == 0:
+            number = 0 if unit == YEAR else last.number // size
+            return Period(first.start, last.end, unit, last.year, number)
     return None
 
 
@@ -188,13 +224,25 @@ def _name(asked: Sequence[str], at: int, language: str) -> tuple[str, int, int] 
     for size in range(min(_longest(language), len(asked) - at), 0, -1):
         if (found := names.get(tuple(asked[at : at + size]))) is not None:
             return *found, at + size
-    if (words := locales.known(language)) is not None and at + 1 < len(asked):
+    if (words := locales.known(language)) is None:
+        return None
+    for number, phrases in enumerate((words.tables.first_half, words.tables.second_half), 1):
+        for phrase in phrases:
+            parts_of = list(forms.units(phrase))
+            there = asked[at : at + len(parts_of)]
+            if len(there) == len(parts_of) and all(map(_is_word, there, parts_of)):
+                return HALF, number, at + len(parts_of)
+    if at + 1 < len(asked):
         for number, phrase in enumerate(words.tables.ordinals, 1):
             if forms.same_word(asked[at], fold(phrase), exact=True) and any(
                 forms.alike(asked[at + 1], noun) for noun in _nouns(language)
             ):
                 return QUARTER, number, at + 2
     return None
+
+
+def _is_word(word: str, part: str) -> bool:
+    return forms.same_word(word, part, exact=True)
 
 
 @lru_cache(maxsize=64)

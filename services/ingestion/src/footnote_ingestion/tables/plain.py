@@ -9,7 +9,7 @@ from typing import Any
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
-from footnote_ingestion.tables.forms import Form, Totals
+from footnote_ingestion.tables.forms import Filter, Form, Totals
 
 _COMPARED = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "==": operator.eq}
 
@@ -17,8 +17,8 @@ _COMPARED = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operat
 def of_rows(rows: Iterable[RowData], form: Form, totals: Totals) -> list[tuple[str, Any]]:
     """Compute a form from rows; those of totals do not count."""
     counted = [row for row in rows if _fits(row, form, totals)]
-    if form.kind == forms.DIFFERENCE:
-        return _difference(counted, form)
+    if form.sides:
+        return _compared(counted, form)
     if form.kind == forms.DISTINCT:
         return [("", len({_text(row, form.key) for row in counted} - {""}))]
     if form.kind == forms.SHARE:
@@ -52,18 +52,19 @@ def _grouped(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
     ]
 
 
-def _difference(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
-    """Return what the first number is more than the second; nothing unless one row has each."""
-    if form.other:
-        if len(counted) != 1:
+def _compared(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
+    """Return what the first side is more than the second, or the sides in order; nothing unless each has a number."""
+    found: list[tuple[str, float]] = []
+    for side in form.sides:
+        rows = [row for row in counted if _has(row, side.filters)]
+        numbers = [1.0 if not side.measure else _number(row, side.measure) for row in rows]
+        known = [one for one in numbers if one is not None]
+        if (side.measure and not known) or (form.inner == forms.ROWS and len(rows) != 1):
             return []
-        numbers = [_number(counted[0], column) for column in (form.measure, form.other)]
-    else:
-        sides = [[row for row in counted if _text(row, one.column) == one.value] for one in form.sides]
-        if any(len(rows) != 1 for rows in sides):
-            return []
-        numbers = [_number(rows[0], form.measure) for rows in sides]
-    return [("", numbers[0] - numbers[1])] if numbers[0] is not None and numbers[1] is not None else []
+        found.append((side.name, math.fsum(known) / (len(known) if form.inner == forms.AVERAGE else 1)))
+    if form.kind == forms.DIFFERENCE:
+        return [("", found[0][1] - found[1][1])]
+    return sorted(found, key=lambda one: one[1], reverse=form.kind == forms.HIGHEST)
 
 
 def _share(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
@@ -99,8 +100,12 @@ def _day(row: RowData, column: int) -> str:
 def _fits(row: RowData, form: Form, totals: Totals) -> bool:
     if row.number in totals.rows or (totals.texts and _text(row, totals.naming) in totals.texts):
         return False
+    return _has(row, form.filters) and (not form.sides or any(_has(row, side.filters) for side in form.sides))
+
+
+def _has(row: RowData, filters: Iterable[Filter]) -> bool:
     texts: dict[int, list[object]] = {}
-    for one in (*form.filters, *form.sides):
+    for one in filters:
         if one.op == "=":
             texts.setdefault(one.column, []).append(one.value)
             continue

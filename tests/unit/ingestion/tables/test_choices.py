@@ -1,0 +1,205 @@
+"""Questions which of two is more, halves of years, short names of columns, countries: what is read, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.table_pb2 import TableComputation
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.tables import forms, periods
+from footnote_ingestion.tables.asked_forms import AskedForm, read
+from footnote_ingestion.tables.computing import Computing
+from footnote_ingestion.tables.engine import Engine
+from footnote_ingestion.tables.forms import Subject
+from footnote_ingestion.tables.jobs import OwnRows
+from footnote_ingestion.tables.kept import KeptTables
+from footnote_ingestion.tables.opened import Archive
+from footnote_ingestion.tables.session import Session
+from footnote_text import locales
+
+Compute = Callable[[str, str, str], TableComputation | None]
+
+ORDERS = """Order;Town;Sent;Pieces;Price
+A-1;Lyon;2024-02-03;10;4
+A-2;Nice;2024-03-05;3;5
+A-3;Lyon;2024-08-07;1;6
+A-4;Nice;2025-07-09;20;90
+A-5;Brest;2025-01-11;4;8
+"""
+YEARS = "Year;Amy;Ted\n2023;5;8\n2024;7;6\n"
+DAYS = Subject(
+    "log.csv", "log.csv", {1: "Order", 2: "Bestelldatum", 3: "Liefertermin", 4: "Wert"}, frozenset({4}),
+    {1: ["A-1", "A-2"]}, 1, 2, frozenset({2, 3}), only_year={2: 2024, 3: 2024},
+)  # fmt: skip
+SENSORS = Subject(
+    "log.csv", "log.csv", {1: "sensor_id", 2: "temp_max", 3: "temp_min", 4: "qtyRead", 5: "Puiss. (ch)"},
+    frozenset({2, 3, 4, 5}), {1: ["H-1", "H-2"]}, 1, 2,
+)  # fmt: skip
+SHOPS = Subject(
+    "shops.csv", "shops.csv", {1: "Shop", 2: "Country", 3: "Sales"}, frozenset({3}),
+    {1: ["S-1", "S-2"], 2: ["Germany", "Spain"]}, 1, 2,
+)  # fmt: skip
+
+
+@pytest.fixture
+def compute(tmp_path: Path) -> Compute:
+    """Computes an answer from a table of a file."""
+    session = Session(tmp_path / "session", 256 << 20)
+
+    def computed(text: str, question: str, locale: str) -> TableComputation | None:
+        file, archive = tmp_path / "file.csv", tmp_path / "file.zip"
+        file.write_text(text)
+        with KeptTables(session) as kept:
+            parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
+            kept.finish()
+            archive.write_bytes(b"".join(part for _, part in kept.parts()))
+        with Engine([Archive(archive, "document", file.name)], session, 30.0) as engine:
+            return Computing(engine, OwnRows({"document": ("csv", str(file))}).of).answer(question, locale)
+
+    return computed
+
+
+def form(question: str, subject: Subject, language: str = "en") -> forms.Form | None:
+    return read(question, subject, locales.choose(language).tables, language)
+
+
+@pytest.mark.parametrize(("table", "question", "locale", "said"), [
+    (ORDERS, "Which town ordered more pieces, Lyon or Nice?", "en", "\n- Nice: 23\n- Lyon: 11"),
+    (ORDERS, "Which town has fewer pieces: Lyon or Nice?", "en", "\n- Lyon: 11\n- Nice: 23"),
+    (ORDERS, "Were there more pieces in Brest than in Lyon?", "en", "\n- Lyon: 11\n- Brest: 4"),
+    (ORDERS, "Is the price of A-1 greater than that of A-2?", "en", "where Order = A-1, A-2:\n- A-2: 5\n- A-1: 4"),
+    (ORDERS, "Which town has the most pieces, Lyon or Brest?", "en", "\n- Lyon: 11\n- Brest: 4"),
+    (ORDERS, "Were there more orders in Lyon than in Brest?", "en", "\n- Lyon: 2\n- Brest: 1"),
+    (ORDERS, "Were there more pieces in 2024 or in 2025?", "en", "\n- 2025: 24\n- 2024: 14"),
+    (ORDERS, "Gab es mehr Pieces in Lyon oder in Brest?", "de", "\n- Lyon: 11\n- Brest: 4"),
+    (ORDERS, "Lyon和Brest的Pieces哪个更多？", "zh", "\n- Lyon: 11\n- Brest: 4"),
+    (YEARS, "Was Amy or Ted higher in 2023?", "en", "Highest Amy, Ted where Year = 2023:\n- Ted: 8\n- Amy: 5"),
+    (ORDERS, "Total pieces in the first half of 2024", "en", ": 13"),
+    (ORDERS, "Pieces insgesamt im 2. Halbjahr 2024?", "de", ": 1"),
+    (ORDERS, "2024年上半年Pieces合计是多少？", "zh", ": 13"),
+    (ORDERS, "Total pieces between February and August 2024", "en", ": 14"),
+    (ORDERS, "What is the highest price by town Lyon?", "en", "Highest Price where Town = Lyon:\n- A-3: 6"),
+    (ORDERS, "What is the highest price in the town Lyon?", "en", "Highest Price where Town = Lyon:\n- A-3: 6"),
+    (ORDERS, "What is the highest price in Lyon and Nice?", "en", "Town = Nice:\n- A-4: 90"),
+])  # fmt: skip
+def test_it_is_computed(compute: Compute, table: str, question: str, locale: str, said: str) -> None:
+    found = compute(table, question, locale)
+    assert found is not None
+    assert said in found.text
+    assert found.confirmed
+    assert not found.doubts
+
+
+@pytest.mark.parametrize("question", [
+    "Which town has the higher price, Lyon or Nice or not?",  # a word that turns it
+    "Which orders in Lyon or Nice have the highest price?",  # orders are asked for
+    "What is the highest price in Lyon or Nice?",  # one number
+    "Was the price higher in Lyon and Nice and Brest?",
+    "Are there more pieces in Lyon and Nice than in Brest?",  # two on one side
+    "Was the price higher in 2024 or in 2026?",  # nothing of 2026
+    "Which town has a higher price than Lyon?",  # one side
+    "Were there more shipments in Lyon than in Brest?",  # nothing that is counted
+    "Total pieces between August and February 2024",  # of two years
+])  # fmt: skip
+def test_what_is_no_choice_is_not_computed_as_one(compute: Compute, question: str) -> None:
+    found = compute(ORDERS, question, "en")
+    assert found is None or not found.text
+
+
+def test_where_sums_and_means_differ_in_order_neither_is_guessed(compute: Compute) -> None:
+    table = "Name;Town;Price\nA;Lyon;9\nB;Nice;5\nC;Nice;6\n"
+    assert compute(table, "Which town has a higher price, Lyon or Nice?", "en") is None
+    mean = compute(table, "Which town has the higher average price, Lyon or Nice?", "en")
+    assert mean is not None
+    assert "- Lyon: 9\n- Nice: 5.5" in mean.text
+
+
+@pytest.mark.parametrize(("name", "unit", "number", "year"), [
+    ("January–June 2023 › Costs", periods.HALF, 1, 2023),
+    ("H2 (Oct–Mar) › Actual", periods.HALF, 2, 0),
+    ("2024年下半年", periods.HALF, 2, 2024),
+    ("premier semestre 2023", periods.HALF, 1, 2023),
+    ("Oct-Dec 2022", periods.QUARTER, 4, 2022),
+    ("Jan–Dec 2022", periods.YEAR, 0, 2022),
+])  # fmt: skip
+def test_names_of_halves_and_of_months_side_by_side(name: str, unit: str, number: int, year: int) -> None:
+    found = periods.of_name(name, "en")
+    assert found is not None
+    assert (found.unit, found.number, found.year) == (unit, number, year)
+
+
+def test_a_half_is_its_months_in_order() -> None:
+    names = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul")
+    headers = {1: "Shop", **dict(enumerate(names, 2))}
+    shops = Subject("plan.csv", "plan.csv", headers, frozenset(range(2, 9)), {1: ["A1", "B1"]}, 1, 2)
+    found = form("Total plan of A1 in the first half", shops)
+    assert found is not None
+    assert found.measures == (2, 3, 4, 5, 6, 7)
+    months = enumerate(("Apr", "May", "Jun", "Jan", "Feb", "Mar"), 2)
+    fiscal = replace(shops, headers={1: "Shop", **dict(months)}, numeric=frozenset(range(2, 8)))
+    refused = form("Total plan of A1 in the first half", fiscal)
+    assert refused is None or refused.kind == forms.SEVERAL
+
+
+@pytest.mark.parametrize(("question", "column"), [
+    ("Total wert, bestellt im März", 2),
+    ("Total wert, bestellt im März und geliefert", 0),
+])  # fmt: skip
+def test_the_word_that_a_column_of_days_begins_with_decides(question: str, column: int) -> None:
+    asked = AskedForm(question.replace("Total", "Summe"), DAYS, locales.choose("de").tables, "de")
+    found = asked.form()
+    assert (found.filters[0].column if found is not None else 0) == column
+
+
+def test_where_no_word_decides_between_columns_of_days_both_are_named() -> None:
+    asked = AskedForm("Summe Wert im März", DAYS, locales.choose("de").tables, "de")
+    found = asked.form()
+    assert found is None or found.kind == forms.SEVERAL
+    assert asked.why() == "Several columns may be meant: Bestelldatum, Liefertermin."
+
+
+@pytest.mark.parametrize(("question", "language", "kind", "measure"), [
+    ("Average max temperature of H-1", "en", forms.AVERAGE, 2),
+    ("Lowest max temp", "en", forms.LOWEST, 2),
+    ("Total quantity read by sensor H-1", "en", forms.TOTAL, 4),
+    ("Puissance moyenne", "fr", forms.AVERAGE, 5),
+])  # fmt: skip
+def test_short_names_of_columns(question: str, language: str, kind: str, measure: int) -> None:
+    found = form(question, SENSORS, language)
+    assert found is not None
+    assert (found.kind, found.measure, found.grouped) == (kind, measure, False)
+
+
+@pytest.mark.parametrize("question", ["Average temperature", "Total template of H-1"])
+def test_what_a_short_name_may_not_mean(question: str) -> None:
+    short = Subject("log.csv", "log.csv", {1: "sensor", 2: "temp", 3: "price"}, frozenset({2, 3}), {1: ["H-1"]}, 1, 1)
+    found = form(question, SENSORS if question == "Average temperature" else short)
+    assert found is None or found.kind == forms.SEVERAL
+
+
+@pytest.mark.parametrize(("question", "language", "value"), [
+    ("Summe Sales in Deutschland", "de", "Germany"),
+    ("Total des Sales en Espagne", "fr", "Spain"),
+    ("西班牙的Sales合计", "zh", "Spain"),
+    ("Total des Sales en Autriche", "fr", ""),
+])  # fmt: skip
+def test_countries_in_another_language(question: str, language: str, value: str) -> None:
+    found = form(question, SHOPS, language)
+    assert (found.filters[0].value if found is not None else "") == value
+
+
+def test_days_are_counted_where_each_row_is_another(compute: Compute) -> None:
+    text = "Date;Weather\n2024-01-01;rain\n2024-01-02;sun\n2024-01-03;rain\n"
+    found = compute(text, "How many days had rain?", "en")
+    assert found is not None
+    assert found.text.endswith(": 2")
+    twice = compute(text.replace("01-02", "01-01"), "How many days had rain?", "en")
+    assert twice is None
+
+
+def test_scripts_side_by_side_are_words_of_their_own() -> None:
+    assert forms.tokens("2014年Enterprise细分") == ("2014", "年", "enterprise", "细", "分")
