@@ -44,7 +44,10 @@ def changed(way: tuple[str, ...], value: Any) -> dict[str, Any]:
 
 ONE_IS_ENOUGH = {
     ("tables", name)
-    for name in ("average", "after", "before", "since", "until", "to", "between", "at_least", "at_most")
+    for name in (
+        *("average", "after", "before", "since", "until", "to", "between", "at_least", "at_most"),
+        *("either", "both", "than"),
+    )
 }
 
 

@@ -100,6 +100,7 @@ def test_it_is_computed(compute: Compute, table: str, question: str, locale: str
     "What is the highest price in Lyon or Nice?",  # one number
     "Was the price higher in Lyon and Nice and Brest?",
     "Are there more pieces in Lyon and Nice than in Brest?",  # two on one side
+    "How many pieces has Lyon fewer than Nice?",  # a difference
     "Was the price higher in 2024 or in 2026?",  # nothing of 2026
     "Which town has a higher price than Lyon?",  # one side
     "Were there more shipments in Lyon than in Brest?",  # nothing that is counted
@@ -199,6 +200,12 @@ def test_days_are_counted_where_each_row_is_another(compute: Compute) -> None:
     assert found.text.endswith(": 2")
     twice = compute(text.replace("01-02", "01-01"), "How many days had rain?", "en")
     assert twice is None
+
+
+def test_days_with_the_year_first_are_days(compute: Compute) -> None:
+    found = compute("Day;Rain\n2024/01/31;2\n2024/2/1;3\n2024/2/13;4\n", "Total rain in February 2024", "en")
+    assert found is not None
+    assert found.text.endswith(": 7")
 
 
 def test_scripts_side_by_side_are_words_of_their_own() -> None:

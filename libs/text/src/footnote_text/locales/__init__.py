@@ -157,8 +157,8 @@ class TableWords(_Table):
     count: Phrases
     highest: Phrases
     lowest: Phrases
-    higher: tuple[Words, ...] = Field(min_length=1)
-    lower: tuple[Words, ...] = Field(min_length=1)
+    higher: Phrases
+    lower: Phrases
     either: tuple[Words, ...] = Field(min_length=1)
     both: tuple[Words, ...] = Field(min_length=1)
     than: tuple[Words, ...] = Field(min_length=1)
@@ -178,8 +178,8 @@ class TableWords(_Table):
     between: tuple[Words, ...] = Field(min_length=1)
     numbers: tuple[Words, ...] = Field(min_length=9, max_length=9)
     ordinals: tuple[Words, ...] = Field(min_length=4, max_length=4)
-    first_half: tuple[Words, ...] = Field(min_length=1)
-    second_half: tuple[Words, ...] = Field(min_length=1)
+    first_half: Phrases
+    second_half: Phrases
     said: Phrases
     total_of: Annotated[Words, _filled("column")]
     average_of: Annotated[Words, _filled("column")]

@@ -47,6 +47,7 @@ _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*
 _TAIL = re.compile(r"([0-9.,'’ ]{0,30}[0-9]) ?([^0-9]{1,8})")
 _BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"})
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
+_YEAR_FIRST_DAY = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
 _POINT_DAY = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})")
 _SLASH_DAY = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
 _TRUTH = {"true": True, "false": False}
@@ -233,6 +234,8 @@ class Numbers:
         """Return a day; 03/04/2024 only if another cell shows whether day or month comes first."""
         if (found := _ISO_DAY.fullmatch(text)) is not None:
             return _valid(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+        if (found := _YEAR_FIRST_DAY.fullmatch(text)) is not None:
+            return _valid(int(found[1]), int(found[2]), int(found[3]))
         if (found := _POINT_DAY.fullmatch(text)) is not None:
             return _valid(int(found[3]), int(found[2]), int(found[1]))
         if (found := _SLASH_DAY.fullmatch(text)) is not None:

@@ -255,8 +255,8 @@ class AskedForm(AskedColumns):
     ) -> Form | None:  # fmt: skip
         """Return the form that puts in order what the question names on both sides of "or": texts, periods, columns."""
         kinds = {RANKS[one] for one in said if one in RANKS}
-        if len(kinds) != 1 or not said.keys() <= {*RANKS, TOTAL, AVERAGE, COUNT}:
-            return None
+        if len(kinds) != 1 or not said.keys() <= {*RANKS, TOTAL, AVERAGE}:
+            return None  # "how many has A fewer than B" asks for a difference
         by_column: dict[int, list[Filter]] = {}
         for one in filters:
             by_column.setdefault(one.column, []).append(one)
@@ -269,9 +269,9 @@ class AskedForm(AskedColumns):
             return None
         named_by_default = measure not in by_header and not self._is_named_total(measure)
         naming = self._subject.naming
-        if measure and named_by_default and (COUNT in said or (naming in by_header and naming not in rows)):
+        if measure and named_by_default and naming in by_header and naming not in rows:
             measure = 0  # "who has more orders, Lyon or Nice": rows are counted
-        if not measure and not is_of_columns and not (COUNT in said or naming in by_header):
+        if not measure and not is_of_columns and naming not in by_header:
             return None
         inner = next((one for one in (AVERAGE, TOTAL) if one in said), ROWS if measure or is_of_columns else TOTAL)
         form = Form(kinds.pop(), measure, naming, known=self.known, inner=inner)
