@@ -72,6 +72,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.tables.periods.of_name": lambda t: periods.of_name.__wrapped__(t, "en"),
     "footnote_text.a1.holds": lambda t: a1.holds(t, t),
     "footnote_ingestion.tables.forms.same_word": lambda t: table_forms.same_word(t, t, False),
+    "footnote_ingestion.tables.forms.abbreviates": lambda t: table_forms.abbreviates("qty", f"q{t}", t),
     "footnote_ingestion.tables.fitted.weigh": lambda t: fitted.weigh(t, [_TABLE], Reading({}), locales.choose("en")),
     "footnote_ingestion.tables.literals.is_written": lambda t: [literals.is_written(one, t) for one in (t, t[:200])],
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
