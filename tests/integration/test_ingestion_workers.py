@@ -114,6 +114,30 @@ async def test_who_gives_up_while_a_worker_starts_leaves_the_others_alone(
     assert handles() < opened
 
 
+async def test_closing_waits_for_workers_whose_callers_have_left(
+    tmp_path: Path, starter: Starter, job: wire.Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, ended, end = asyncio.Event(), asyncio.Event(), asyncio.Event(), Worker.close
+
+    async def held(worker: Worker) -> None:
+        begun.set()
+        await go_on.wait()
+        await end(worker)
+        ended.set()
+
+    monkeypatch.setattr(Worker, "close", held)
+    pool = Pool(1, 60.0, Workers(2**29, tmp_path), starter, files_per_worker=1, max_waiting=1)
+    ask = asyncio.create_task(pool.last(job, TENANT))
+    await begun.wait()
+    ask.cancel()
+    await asyncio.gather(ask, return_exceptions=True)
+    closing = asyncio.create_task(pool.close())
+    await asyncio.sleep(0)
+    go_on.set()
+    await closing
+    assert ended.is_set()
+
+
 async def test_dead_workers_are_cleared_away_by_several_at_once(pool: Pool, job: wire.Job) -> None:
     for _ in range(5):
         await asyncio.gather(*(pool.last(job, TENANT) for _ in range(4)))

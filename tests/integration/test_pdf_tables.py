@@ -1,4 +1,4 @@
-"""A hundred and thirty-six tables, labelled by hand: cells with their row's name and column's header.
+"""A hundred and sixty tables, labelled by hand: cells with their row's name and column's header.
 
 Eleven were read while the reading was written. Eleven were opened when it was done (69.1 % right, mended since), and
 five more after that (75.8 % right, as they still are). Twenty-nine on pages drawn by lot were labelled from pictures of
@@ -9,7 +9,8 @@ Sixty-eight more in two parts, most of them in files of others that are not held
 and 94.7 % after; "seventh" scored once, 43.4 % by the reading before and 48.5 % after, 75.7 % when what it showed was
 mended. Fifteen labelled after that and scored once: 58.6 % by the reading before, 73.7 % then, 91.9 % since.
 Thirty-seven on pages drawn by lot, labelled before the reading was changed again, scored once: 72.6 % of 387 cells by
-the reading before, 82.9 % now; those in files held here are "eighth".
+the reading before, 82.9 % now; those in files held here are "eighth". Twenty-four ("ninth", 260 cells) were labelled
+before the reading was changed again, half of them scored once: 90.4 % by the reading before and by the one after.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ def blocks_of(path: Path) -> list[Block]:
         ("second", 0.96),
         ("third", 0.94),
         ("fourth", 0.96),
-        ("fifth", 0.90),
+        ("fifth", 0.95),
         ("sixth", 0.90),
         ("seventh", 0.80),
-        ("eighth", 0.83),
+        ("eighth", 0.95),
+        ("ninth", 0.89),
     ],
 )
 def test_cells_stand_beside_their_headers(name: str, least: float) -> None:

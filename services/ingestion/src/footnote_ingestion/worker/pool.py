@@ -186,7 +186,7 @@ class Pool:
             self._idle.pop(worker).cancel()
             if worker.alive:
                 break
-            await worker.kill()
+            await asyncio.shield(self._ended(worker))
         else:
             worker = await self._start(tenant)
         self._busy.add(worker)
@@ -213,11 +213,16 @@ class Pool:
                 self._retire(next(iter(self._idle)))
             return
         _log.debug("worker_retired", pid=worker.pid, jobs=worker.jobs, alive=worker.alive, fat=fat, slow=worker.slow)
-        await worker.close()
+        await self._ended(worker)
 
     def _retire(self, worker: Worker) -> None:
         """End an idle worker."""
         self._idle.pop(worker).cancel()
+        self._ended(worker)
+
+    def _ended(self, worker: Worker) -> asyncio.Task[None]:
+        """End a worker in a task of its own, for which `close` waits, whatever becomes of the caller."""
         task = asyncio.create_task(worker.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+        return task
