@@ -17,7 +17,7 @@ from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FIRST_MESSAGE
 from footnote_edge.app import build
-from footnote_edge.asking import planning, recall
+from footnote_edge.asking import memory_search, planning
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
@@ -312,7 +312,7 @@ async def test_memory_is_one_event_a_question_with_all_its_figures(
     enabled: bool,
     event: str,
 ) -> None:
-    entries = heard(monkeypatch, recall)
+    entries = heard(monkeypatch, memory_search)
     if failure is not None:
         world.failures["SearchMemory"] = failure
     await edge.SearchMemory(SearchMemoryRequest(query="tea", enabled=enabled))

@@ -17,7 +17,7 @@ from footnote_retrieval.channels.plan import Plan
 from footnote_retrieval.model import Candidate, ChannelRun, Effective, Group
 from footnote_retrieval.ports import QueryVector
 from footnote_retrieval.query.files import NamedFile
-from footnote_retrieval.ranking.candidates import Ranking
+from footnote_retrieval.ranking.ranking import Ranking
 from footnote_retrieval.ranking.steps import rank
 
 from support.chunks import make_chunk, make_hit

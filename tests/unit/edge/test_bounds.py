@@ -13,7 +13,7 @@ from footnote.indexing.v1.indexing_service_pb2 import GetCollectionResponse, Res
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote_edge.collections import bounds as module
-from footnote_edge.collections.bounds import UNKNOWN, Bounds
+from footnote_edge.collections.bounds import UNKNOWN, CollectionFinder
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import InvalidArgument, Unavailable
 from support.doubles.epoch_calls import Answered
@@ -57,15 +57,15 @@ def indexing(tmp_path: Path) -> Indexing:
 
 
 @pytest.fixture
-def bounds(indexing: Indexing, tmp_path: Path) -> Bounds:
+def bounds(indexing: Indexing, tmp_path: Path) -> CollectionFinder:
     """The cache of collections before that double."""
     stages: Any = SimpleNamespace(indexing=indexing)
-    return Bounds(stages, EpochReader(tmp_path / "epoch"), 1.0)
+    return CollectionFinder(stages, EpochReader(tmp_path / "epoch"), 1.0)
 
 
 @pytest.mark.parametrize("names", [[], ["a"], ["a", "b"]])
 async def test_one_epoch_is_asked_once_and_the_next_counts_at_once(
-    indexing: Indexing, bounds: Bounds, names: list[str]
+    indexing: Indexing, bounds: CollectionFinder, names: list[str]
 ) -> None:
     for _ in range(3):
         found, bound = await bounds.find(ANN, names)
@@ -77,20 +77,20 @@ async def test_one_epoch_is_asked_once_and_the_next_counts_at_once(
     assert (await bounds.find(ANN, names))[1].local_only
 
 
-async def test_nobody_gets_another_callers_answer(indexing: Indexing, bounds: Bounds) -> None:
+async def test_nobody_gets_another_callers_answer(indexing: Indexing, bounds: CollectionFinder) -> None:
     await bounds.find(ANN, ["a"])
     await bounds.find(BOB, ["a"])
     assert indexing.asked == ["a", "a"]
 
 
-async def test_answers_of_two_epochs_are_not_kept(indexing: Indexing, bounds: Bounds) -> None:
+async def test_answers_of_two_epochs_are_not_kept(indexing: Indexing, bounds: CollectionFinder) -> None:
     indexing.meanwhile = indexing.epoch.advance
     await bounds.find(ANN, ["a", "b"])
     await bounds.find(ANN, ["a", "b"])
     assert indexing.asked == ["a", "b"] * 2
 
 
-async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexing, bounds: Bounds) -> None:
+async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexing, bounds: CollectionFinder) -> None:
     assert bounds.last_known(ANN, ["a"]) == UNKNOWN
     _, bound = await bounds.find(ANN, ["a"])
     indexing.epoch.advance()
@@ -107,7 +107,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-async def test_only_so_many_are_kept(indexing: Indexing, bounds: Bounds) -> None:
+async def test_only_so_many_are_kept(indexing: Indexing, bounds: CollectionFinder) -> None:
     for names in (["a", "b"], ["c"], ["d"]):
         await bounds.find(ANN, names)
     indexing.asked.clear()
@@ -116,13 +116,13 @@ async def test_only_so_many_are_kept(indexing: Indexing, bounds: Bounds) -> None
     assert indexing.asked == ["a", "b"]
 
 
-async def test_only_so_many_are_last_known(bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_are_last_known(bounds: CollectionFinder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "_last", LRUCache(2))
     for name in ("a", "b", "c"):
         await bounds.find(ANN, [name])
     assert [name for name in "abc" if bounds.last_known(ANN, [name]) == UNKNOWN] == ["a"]
 
 
-async def test_an_empty_name_is_refused(bounds: Bounds) -> None:
+async def test_an_empty_name_is_refused(bounds: CollectionFinder) -> None:
     with pytest.raises(InvalidArgument):
         await bounds.find(ANN, [""])

@@ -29,10 +29,10 @@ from footnote_edge.api.services import Services
 from footnote_edge.api.system import about
 from footnote_edge.asking.answer_access import AnswerAccess
 from footnote_edge.asking.asker import Asker
+from footnote_edge.asking.memory_search import MemorySearch
 from footnote_edge.asking.question import Tools
-from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
-from footnote_edge.collections.bounds import Bounds
+from footnote_edge.collections.bounds import CollectionFinder
 from footnote_edge.composition import Components, build_components, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
@@ -134,10 +134,10 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
     call = settings.call_timeout_seconds
     tools = Tools(
         stages=base.stages,
-        bounds=Bounds(base.stages, base.collection_epochs, call),
+        collections=CollectionFinder(base.stages, base.collection_epochs, call),
         windows=Windows(base.stages, base.generation_epochs),
         conversations=history.conversations,
-        recall=Recall(base.stages, history.conversations),
+        recall=MemorySearch(base.stages, history.conversations),
         answers=history.answers,
         jobs=work.jobs,
         withholding=history.withholding,
@@ -248,7 +248,7 @@ def _admission(settings: Settings, loads: ProcessLoads) -> Admission:
 
 async def _forget(forgetting: Forgetting, jobs: Jobs) -> None:
     """Remove deleted origins from stored answers where a crash interrupted the removal."""
-    jobs.leave_all(await forgetting.sweep())
+    jobs.remove_forgotten_from_memory(await forgetting.sweep())
 
 
 def _known_callers_only(kit: KitSettings, settings: Settings) -> None:

@@ -42,9 +42,9 @@ from footnote_retrieval.query.understanding import Query
 from footnote_retrieval.ranking import steps
 from footnote_retrieval.ranking.affinity import affinities
 from footnote_retrieval.ranking.bands import MOST, depth
-from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.expand import expanded
 from footnote_retrieval.ranking.openings import openings
+from footnote_retrieval.ranking.ranking import Ranking
 from footnote_retrieval.ranking.repetitions import without_repetitions
 from footnote_retrieval.ranking.scored import readable, scored
 from footnote_retrieval.settings import Settings

@@ -4,7 +4,7 @@ from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED
 from footnote.types.v1.locator_pb2 import Anchor
 from footnote.types.v1.table_pb2 import Cell, ComputedCells, Table, TableColumn, TableComputation
-from footnote_edge.asking.computed import answer_of, is_placed
+from footnote_edge.asking.table_answer import answer_of, is_placed
 
 CHUNKS = [ScoredChunk(chunk=Chunk(id="c", document_id="d", filename="a.csv", document_type="csv"))]
 

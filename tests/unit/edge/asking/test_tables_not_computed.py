@@ -72,7 +72,7 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
         text="What is the total?", settings=task, window=window(), built=BuildPromptResponse(),
         found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
     )  # fmt: skip
-    assert (await tables._computed(question, draft))[0] == made
+    assert (await tables._computation(question, draft))[0] == made
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,6 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
         window=value(window), built=BuildPromptResponse(), remembered=SimpleNamespace(bounds=TextBounds()),
         found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
     )  # fmt: skip
-    made, _ = await tables._computed(question, draft)
+    made, _ = await tables._computation(question, draft)
     assert made is not None
     assert made.formula == given

@@ -8,20 +8,20 @@ from footnote_ingestion.documents.killed_reads import MOST_RETRIES, PAUSES, WIND
 async def test_five_retries_in_an_hour_and_then_none() -> None:
     now = 0.0
     reads = KilledReads(lambda: now)
-    given = [reads.retry_seconds("a") for _ in range(MOST_RETRIES + 1)]
+    given = [reads.note_kill("a") for _ in range(MOST_RETRIES + 1)]
     assert given == [*PAUSES, None]
-    assert reads.retry_seconds("a") == PAUSES[0], "given up, and reindexed by its owner: from the start"
-    assert reads.retry_seconds("b") == PAUSES[0], "files count alone"
+    assert reads.note_kill("a") == PAUSES[0], "given up, and reindexed by its owner: from the start"
+    assert reads.note_kill("b") == PAUSES[0], "files count alone"
     now = WINDOW_SECONDS + 1
-    assert reads.retry_seconds("b") == PAUSES[0], "an hour later"
+    assert reads.note_kill("b") == PAUSES[0], "an hour later"
     reads.forget("b")
-    assert reads.retry_seconds("b") == PAUSES[0]
+    assert reads.note_kill("b") == PAUSES[0]
 
 
 async def test_one_killed_file_at_a_time_and_others_beside_it() -> None:
     reads = KilledReads()
     for key in "ab":
-        reads.retry_seconds(key)
+        reads.note_kill(key)
     order: list[str] = []
     first_in, may_end = asyncio.Event(), asyncio.Event()
 

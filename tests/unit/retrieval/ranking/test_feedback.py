@@ -12,9 +12,9 @@ from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan
 from footnote_retrieval.model import Candidate, ChannelRun, Effective, Group
 from footnote_retrieval.ports import QueryVector
-from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.feedback import _MOVED, _SURE, fed_back
 from footnote_retrieval.ranking.fuse import fuse
+from footnote_retrieval.ranking.ranking import Ranking
 from numpy.typing import NDArray
 from support.chunks import make_chunk, make_hit
 

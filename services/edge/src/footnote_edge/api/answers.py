@@ -120,7 +120,7 @@ class AnswersApi:
             if not request.allow_missing:
                 raise
         else:
-            self.services.jobs.leave(scope, conversation_id, gone)
+            self.services.jobs.remove_from_memory(scope, conversation_id, gone)
         return DeleteAnswerResponse()
 
     async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Call) -> ReplayAnswerResponse:

@@ -138,9 +138,9 @@ class ConversationsApi:
         """Bring back a version of a question that an edit has put aside."""
         scope, conversations = caller(), self.services.conversations
         restored = await conversations.regenerations.restore(scope, request.message_id)
-        self.services.jobs.leave(scope, restored.conversation_id, restored.aside)
+        self.services.jobs.remove_from_memory(scope, restored.conversation_id, restored.aside)
         if restored.back:
-            self.services.jobs.remember(scope, restored.conversation_id, uuid4().hex)
+            self.services.jobs.store_in_memory(scope, restored.conversation_id, uuid4().hex)
         return RestoreMessageResponse(conversation=await conversations.get(scope, restored.conversation_id))
 
     async def ShareConversation(self, request: ShareConversationRequest, context: Call) -> ShareConversationResponse:

@@ -16,7 +16,7 @@ from footnote_edge.asking.steps import answer
 from footnote_edge.asking.storing import events_of
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.ports import Regeneration
-from footnote_edge.gateway.request_ids import Claim, RequestIds
+from footnote_edge.gateway.request_ids import IdSeed, RequestIds
 
 _APART = ("include",)
 _SETTINGS = ("retrieval", "rerank", "prompt", "generation")
@@ -45,11 +45,9 @@ class Asker:
         and generation's errors. Closing the stream ends the model's call.
         """
         self._check(scope, request)
-        claim = await self._request_ids.claim(scope, request, _APART)
-        first = await self._first(scope, claim)
-        events = (
-            _stored(first) if first is not None else self._answer(scope, request, seconds, claim, replayed=replayed)
-        )
+        ids = await self._request_ids.claim(scope, request, _APART)
+        first = await self._first(scope, ids)
+        events = _stored(first) if first is not None else self._answer(scope, request, seconds, ids, replayed=replayed)
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -62,15 +60,15 @@ class Asker:
         Raises NotFound for a message of another user. Raises InvalidArgument for a message that is no question or an
         invalid text. Raises Aborted when the replaced message changes, even while this call runs.
         """
-        claim = await self._request_ids.claim(scope, request, _APART)
-        first = await self._first(scope, claim)
-        events = _stored(first) if first is not None else await self._regenerated(scope, request, seconds, claim)
+        ids = await self._request_ids.claim(scope, request, _APART)
+        first = await self._first(scope, ids)
+        events = _stored(first) if first is not None else await self._regenerated(scope, request, seconds, ids)
         async with aclosing(events):
             async for event in events:
                 yield event
 
     async def _regenerated(
-        self, scope: Scope, request: RegenerateMessageRequest | EditMessageRequest, seconds: float, claim: Claim | None
+        self, scope: Scope, request: RegenerateMessageRequest | EditMessageRequest, seconds: float, ids: IdSeed | None
     ) -> AsyncGenerator[AskResponse]:
         if isinstance(request, EditMessageRequest):
             regeneration = await self._regenerations.edited(scope, request.message_id, keep=request.keep_replaced)
@@ -85,7 +83,7 @@ class Asker:
             getattr(asked, name).CopyFrom(overlay(getattr(request, name), getattr(asked, name)))
         asked.conversation_id = regeneration.conversation_id
         self._check(scope, asked, "text" if regeneration.tail is not None else "question")
-        return self._answer(scope, asked, seconds, claim, regeneration=regeneration)
+        return self._answer(scope, asked, seconds, ids, regeneration=regeneration)
 
     def _check(self, scope: Scope, request: AskRequest, field: str = "question") -> None:
         if not request.question.strip():
@@ -95,11 +93,11 @@ class Asker:
             raise InvalidArgument.field(field, f"must have at most {limit} characters")
         check_limits(self._tools.egress, scope, request, request.collections)
 
-    async def _first(self, scope: Scope, claim: Claim | None) -> ConversationMessage | None:
+    async def _first(self, scope: Scope, ids: IdSeed | None) -> ConversationMessage | None:
         """Return the stored answer of the same call, if any."""
-        if claim is not None:
+        if ids is not None:
             with suppress(NotFound):
-                return await self._tools.answers.get(scope, claim.id_of("answer"))
+                return await self._tools.answers.get(scope, ids.id_of("answer"))
         return None
 
     async def _answer(
@@ -107,14 +105,14 @@ class Asker:
         scope: Scope,
         request: AskRequest,
         seconds: float,
-        claim: Claim | None,
+        ids: IdSeed | None,
         *,
         replayed: EarlierAnswer | None = None,
         regeneration: Regeneration | None = None,
     ) -> AsyncGenerator[AskResponse]:
         await self._tools.quotas.admit(scope.tenant_id)
         question = Question.of(
-            self._tools, scope, request, seconds, claim or Claim(uuid4().hex),
+            self._tools, scope, request, seconds, ids or IdSeed(uuid4().hex),
             replayed=replayed, regeneration=regeneration,
         )  # fmt: skip
         async with aclosing(answer(question)) as events:

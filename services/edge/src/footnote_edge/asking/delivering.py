@@ -33,7 +33,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
     yield began(PIPELINE_STAGE_GENERATION)
     await question.meter.begin(0 if draft.computed is not None else _prompt_tokens(draft.built))
     said, answered = "", GenerateCompleted()
-    words = _computed(question, draft, draft.computed) if draft.computed is not None else _generated(question, draft)
+    words = _as_stream(question, draft, draft.computed) if draft.computed is not None else _generated(question, draft)
     try:
         async with aclosing(words) as items:
             async for item in items:
@@ -53,7 +53,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
     yield AskResponse(completed=await complete(question, draft, answered))
 
 
-async def _computed(question: Question, draft: Draft, computed: GenerateCompleted) -> _Words:
+async def _as_stream(question: Question, draft: Draft, computed: GenerateCompleted) -> _Words:
     """Yield a computed answer as if a model had produced it at once."""
     answer = computed.answer
     _lead_to_origins(answer.citations, draft.built.sources)

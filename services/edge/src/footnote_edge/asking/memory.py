@@ -1,4 +1,4 @@
-"""Recalls the earlier conversations that the question's model may read; `recall.py` searches them."""
+"""Recalls the earlier conversations that the question's model may read; `memory_search.py` searches them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.egress import together
 
+from footnote_edge.asking.memory_search import without
 from footnote_edge.asking.question import Draft, Question, QuestionSettings, Remembered
-from footnote_edge.asking.recall import without
 
 _KEPT_HERE = "Earlier conversations about collections that keep their texts on this machine were left out."
 _REFUSED = "Earlier conversations whose collections do not allow this model were left out."
 
 
-async def remember(question: Question, draft: Draft) -> Draft:
+async def add_memory(question: Question, draft: Draft) -> Draft:
     """Wait for memory; start its search now if it was waiting for a rewritten question that did not come."""
     question.manifest.planned(draft.plan, "" if draft.text == question.text else draft.text)
     remembered = await (draft.recalling or question.tasks.start(recall_memory(question, draft)))
@@ -72,7 +72,7 @@ async def _readable(question: Question, settings: QuestionSettings, found: Searc
     origins = await conversations.messages.origins.of(one.message_id for one in found.source_messages)
     refused = []
     for message_id, several in origins.items():
-        about = await question.tools.bounds.about(question.scope, {one.collection_id for one in several})
+        about = await question.tools.collections.about(question.scope, {one.collection_id for one in several})
         both = together([bounds, about])
         if both == bounds or await _allows(question, settings.model, both):
             bounds = both

@@ -54,7 +54,7 @@ async def _thread(question: Question) -> Thread:
     collections = list(question.manifest.manifest.collections)
     nowhere = False
     if collections and not question.request.collections:
-        finder = question.tools.bounds
+        finder = question.tools.collections
         collections = await still_there(finder, question.scope, collections, question.timings)
         nowhere = not collections
     trace.get_current_span().set_attribute(names.CONVERSATION_ID, question.request.conversation_id)

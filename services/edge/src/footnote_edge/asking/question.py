@@ -21,18 +21,18 @@ from footnote_providers.egress.egress import Egress
 
 from footnote_edge.asking.answer_access import AnswerAccess
 from footnote_edge.asking.manifests import ManifestBuilder
-from footnote_edge.asking.recall import Recall
+from footnote_edge.asking.memory_search import MemorySearch
 from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import Deadline, QuestionTimings
 from footnote_edge.asking.windows import Window, Windows
-from footnote_edge.collections.bounds import Bounds
+from footnote_edge.collections.bounds import CollectionFinder
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.origins import Origin, of_sources
 from footnote_edge.conversations.ports import Forgetting, Regeneration
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.gateway.quotas import Quotas, UsageMeter
-from footnote_edge.gateway.request_ids import Claim
+from footnote_edge.gateway.request_ids import IdSeed
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -46,10 +46,10 @@ class Tools:
     """Components shared by all questions."""
 
     stages: Stages
-    bounds: Bounds
+    collections: CollectionFinder
     windows: Windows
     conversations: Conversations
-    recall: Recall
+    recall: MemorySearch
     answers: Answers
     jobs: Jobs
     withholding: Withholding
@@ -103,7 +103,7 @@ class Question:
     request: AskRequest
     text: str
     deadline: Deadline
-    claim: Claim
+    ids: IdSeed
     replayed: EarlierAnswer | None
     regeneration: Regeneration | None
     timings: QuestionTimings
@@ -118,7 +118,7 @@ class Question:
         scope: Scope,
         request: AskRequest,
         seconds: float,
-        claim: Claim,
+        ids: IdSeed,
         *,
         replayed: EarlierAnswer | None = None,
         regeneration: Regeneration | None = None,
@@ -131,7 +131,7 @@ class Question:
             request=request,
             text=text,
             deadline=Deadline.after(seconds),
-            claim=claim,
+            ids=ids,
             replayed=replayed,
             regeneration=regeneration,
             timings=QuestionTimings(),
@@ -145,7 +145,7 @@ class Question:
         """The id of the question's message: a regenerated question keeps its own."""
         if self.regeneration is not None and self.regeneration.tail is None:
             return self.regeneration.question_id
-        return self.claim.id_of("question")
+        return self.ids.id_of("question")
 
     async def window(self, model: GenerationSettings, bounds: TextBounds) -> Window:
         """Return a model's window.

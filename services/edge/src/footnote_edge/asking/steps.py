@@ -14,7 +14,7 @@ from footnote.edge.v1.answers_pb2 import AskResponse
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, PIPELINE_STAGE_RETRIEVAL, PipelineStage
 
 from footnote_edge.asking.delivering import deliver
-from footnote_edge.asking.memory import remember
+from footnote_edge.asking.memory import add_memory
 from footnote_edge.asking.opening import close_question, open_question
 from footnote_edge.asking.planning import plan
 from footnote_edge.asking.prompting import build_prompt
@@ -41,7 +41,7 @@ class Step:
 STEPS: tuple[Step, ...] = (
     Step("plan", plan),
     Step("search", search, PIPELINE_STAGE_RETRIEVAL, needed=can_search),
-    Step("memory", remember),
+    Step("memory", add_memory),
     Step("prompt", build_prompt, PIPELINE_STAGE_AUGMENTATION),
     Step("tables", compute),
 )

@@ -72,7 +72,7 @@ async def complete(question: Question, draft: Draft, answered: GenerateCompleted
     if timings.first_token is not None:
         completed.time_to_first_token.CopyFrom(duration(timings.first_token))
     if question.replayed is None:
-        completed.answer.id = question.claim.id_of("answer")
+        completed.answer.id = question.ids.id_of("answer")
         if draft.thread.conversation is not None:
             completed.question_id = question.id
         stored = await _store(question, draft, completed)
@@ -95,7 +95,7 @@ async def store_partial(question: Question, draft: Draft, said: str, error: Foot
     if error is not None:
         effect = "The answer was interrupted; this is the text until then."
         question.timings.degrade(PIPELINE_STAGE_GENERATION, "ANSWER_CUT", effect, error)
-    answer = Answer(id=question.claim.id_of("partial"), text=said.strip(), finish_reason=FINISH_REASON_INTERRUPTED)
+    answer = Answer(id=question.ids.id_of("partial"), text=said.strip(), finish_reason=FINISH_REASON_INTERRUPTED)
     partial = AskCompleted(
         answer=answer, sources=draft.built.sources, trace_id=current_trace_id(), question_id=question.id
     )
@@ -150,13 +150,13 @@ async def _write(question: Question, draft: Draft, completed: AskCompleted, mess
         gone = await _until_available(
             lambda: regenerations.replace(scope, regeneration, asked, message, topic, origins, local_only=stays)
         )
-        tools.jobs.remember(scope, changed, message.id)
-        tools.jobs.leave(scope, changed, gone)
+        tools.jobs.store_in_memory(scope, changed, message.id)
+        tools.jobs.remove_from_memory(scope, changed, gone)
     elif conversation is not None:
         completed.conversation_id = extended = conversation.id
         messages = tools.conversations.messages
         await _until_available(lambda: messages.add_answer(scope, extended, message, topic, origins))
-        tools.jobs.remember(scope, extended, message.id)
+        tools.jobs.store_in_memory(scope, extended, message.id)
     else:
         await _until_available(lambda: tools.answers.keep(scope, message, origins))
 
@@ -167,7 +167,7 @@ async def _check_again(question: Question, draft: Draft) -> None:
     try:
         await tools.withholding.check(question.scope, draft.origins)
     except NotFound:
-        tools.jobs.leave_all(await tools.forgetting.sweep())
+        tools.jobs.remove_forgotten_from_memory(await tools.forgetting.sweep())
         raise
 
 

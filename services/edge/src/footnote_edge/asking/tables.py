@@ -22,7 +22,7 @@ from footnote_kit.errors import FootnoteError, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.usages import add_usage
 
-from footnote_edge.asking import computed
+from footnote_edge.asking import table_answer
 from footnote_edge.asking.question import Draft, Question
 
 _log = get_logger(__name__)
@@ -41,20 +41,20 @@ async def compute(question: Question, draft: Draft) -> Draft:
     questions by meaning, if the best passage is from a table.
     """
     window = await draft.window
-    begins = (window.is_model or window.reads_tables) and computed.begins_with_table(draft.found.chunks)
+    begins = (window.is_model or window.reads_tables) and table_answer.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or begins):
         return draft
-    computation, usage = await _computed(question, draft)
+    computation, usage = await _computation(question, draft)
     question.meter.beside(usage)
     draft = replace(draft, usage=draft.spent(usage))
     strict = (await draft.settings).model.strict
-    placed = computation is not None and computed.is_placed(computation, draft.found.chunks)
+    placed = computation is not None and table_answer.is_placed(computation, draft.found.chunks)
     if computation is None or not placed or not computation.confirmed or (computation.doubts and strict):
         by_words = bool(draft.plan.table_words) and not window.is_model
-        expected = by_words and computed.begins_with_table(draft.found.chunks)
+        expected = by_words and table_answer.begins_with_table(draft.found.chunks)
         return replace(draft, warnings=why_not(computation, expected=expected))
     locale = draft.built.prompt.locale
-    answer, added = computed.answer_of(computation, draft.built.sources, draft.found.chunks, locale)
+    answer, added = table_answer.answer_of(computation, draft.built.sources, draft.found.chunks, locale)
     built = BuildPromptResponse()
     built.CopyFrom(draft.built)
     built.sources.extend(added)
@@ -79,7 +79,7 @@ def why_not(computation: TableComputation | None, *, expected: bool) -> list[str
     return [" ".join([said, *computation.notes, "Passages are quoted as they stand."])] if expected else []
 
 
-async def _computed(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:
+async def _computation(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:
     """Return what the found documents' tables give, and the usage of the model calls for it.
 
     First ingestion derives a query from the question's words. If it finds none, or one that leaves words out, it
@@ -89,7 +89,7 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation 
     no queries; that is no degradation.
     """
     usage = Usage()
-    documents = computed.documents_of(draft.found.chunks)
+    documents = table_answer.documents_of(draft.found.chunks)
     if not documents or len(draft.text) > _MOST_COMPUTED:
         return TableComputation(), usage
     request = ComputeAnswerRequest(

@@ -12,7 +12,7 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_
 from footnote_kit.errors import FootnoteError, NotFound
 
 from footnote_edge.asking.timings import QuestionTimings
-from footnote_edge.collections.bounds import Bounds
+from footnote_edge.collections.bounds import CollectionFinder
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.origins import Origin, hash_of
 
@@ -74,7 +74,9 @@ async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]
     return EarlierMessages(kept, [], origins, len(kept) == len(history))
 
 
-async def still_there(finder: Bounds, scope: Scope, names: Sequence[str], timings: QuestionTimings) -> list[str]:
+async def still_there(
+    finder: CollectionFinder, scope: Scope, names: Sequence[str], timings: QuestionTimings
+) -> list[str]:
     """Return the collections that exist and are visible to the caller; reports missing ones.
 
     Returns all of them while they cannot be looked up.

@@ -104,7 +104,7 @@ class DocumentDeletion:
 
     async def vectors(self, collection_id: str, ids: Sequence[str]) -> None:
         """Remove deleted rows with own vectors from stored answers."""
-        self._jobs.leave_all(await self._forgetting.rows(collection_id, ids))
+        self._jobs.remove_forgotten_from_memory(await self._forgetting.rows(collection_id, ids))
 
     async def finish(self, document: Document) -> None:
         """Finish an interrupted deletion."""
@@ -127,7 +127,7 @@ class DocumentDeletion:
                 raise document_missing(document.id) from None
             removed = 0
         # Before the record is deleted: after a crash in between, the mark is still there and this step repeats.
-        self._jobs.leave_all(await self._forgetting.documents([document.id]))
+        self._jobs.remove_forgotten_from_memory(await self._forgetting.documents([document.id]))
         deletion = ingestion.DeleteDocumentRequest(scope=own, document_id=document.id)
         with detached("edge", own):  # finish the deletion even if the caller has lost its rights
             await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)

@@ -27,7 +27,7 @@ _MADE = "resource"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdSeed:
     """A call identified by its request id; `made` says that its object was created before."""
 
     seed: str
@@ -44,7 +44,7 @@ class RequestIds:
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
 
-    async def claim(self, scope: Scope, request: Any, apart: Collection[str] = ()) -> Claim | None:
+    async def claim(self, scope: Scope, request: Any, apart: Collection[str] = ()) -> IdSeed | None:
         """Return the call that a request's id stands for, None without an id; fields `apart` may differ each time.
 
         Raises InvalidArgument for an id that is not 1 to 64 printable ASCII characters. Raises REQUEST_ID_REUSED if
@@ -62,7 +62,7 @@ class RequestIds:
                 reason="REQUEST_ID_REUSED",
                 violations=[("request_id", "belongs to another request")],
             )
-        return Claim(found.seed, found.made)
+        return IdSeed(found.seed, found.made)
 
     async def once(
         self, scope: Scope, request: Any, make: Callable[[str], Awaitable[T]], find: Callable[[str], Awaitable[T]]

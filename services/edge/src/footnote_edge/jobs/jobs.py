@@ -256,7 +256,7 @@ class Jobs:
         here = None if self._groups is None else self._groups.oldest()
         return min((one for one in (recorded, here, await self._claims.oldest()) if one is not None), default=None)
 
-    def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+    def store_in_memory(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         """Title a conversation and embed its new messages in the background, without delaying the answer.
 
         After a crash before the enqueue, the conversation's next answer makes up for it.
@@ -271,7 +271,7 @@ class Jobs:
         except Exception as error:  # the answer is stored; memory has to wait for the next one
             _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
-    async def remember_again(self, scope: Scope, conversation_id: str, period: int) -> bool:
+    async def store_in_memory_again(self, scope: Scope, conversation_id: str, period: int) -> bool:
         """Embed a conversation's missing messages, once per period; return whether a job was enqueued."""
         job = f"remember:{conversation_id}:again-{period}"
         if await DBOS.get_workflow_status_async(job) is not None:
@@ -281,7 +281,7 @@ class Jobs:
             await self._work.enqueue(BACKGROUND, remember_messages, *values)
         return True
 
-    def leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+    def remove_from_memory(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
         """Remove messages that left their conversation from memory search, in the background.
 
         After a crash before the enqueue, reads of memory filter them, and they go with the conversation.
@@ -289,11 +289,11 @@ class Jobs:
         if message_ids:
             self.beside(self._leave(scope, conversation_id, message_ids))
 
-    def leave_all(self, forgotten: Sequence[Forgotten]) -> None:
+    def remove_forgotten_from_memory(self, forgotten: Sequence[Forgotten]) -> None:
         """Remove answers with deleted origins from memory search, in the background."""
         for one in forgotten:
             scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
-            self.leave(scope, one.conversation_id, [one.message_id])
+            self.remove_from_memory(scope, one.conversation_id, [one.message_id])
 
     async def _leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
         try:

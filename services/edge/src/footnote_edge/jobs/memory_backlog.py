@@ -38,7 +38,7 @@ class MemoryBacklog:
         taken = 0
         for tenant, user, conversation_id in await self._conversations.messages.unremembered(before, MOST):
             scope = Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
-            taken += await self._jobs.remember_again(scope, conversation_id, period)
+            taken += await self._jobs.store_in_memory_again(scope, conversation_id, period)
         if taken:
             _log.warning("conversations_remembered_again", conversations=taken)
         return taken

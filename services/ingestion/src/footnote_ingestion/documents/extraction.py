@@ -238,7 +238,7 @@ class Extraction:
 
     def _kill(self, stored: Stored, error: ParseError) -> FootnoteError:
         """Return the error for a file whose parser was killed: to try again later, or for good."""
-        pause = self._killed.retry_seconds(stored.blob_key)
+        pause = self._killed.note_kill(stored.blob_key)
         _log.warning("parser_killed", document_id=stored.document.id, retry_seconds=pause)
         if pause is not None:
             return transient_errors.unavailable(error.message, transient_errors.PARSER_KILLED, pause)

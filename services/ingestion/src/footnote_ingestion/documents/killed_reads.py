@@ -24,7 +24,7 @@ class KilledReads:
         self._kills: LRUCache[str, list[float]] = LRUCache(_MOST_FILES)
         self._alone = asyncio.Lock()
 
-    def retry_seconds(self, key: str) -> float | None:
+    def note_kill(self, key: str) -> float | None:
         """Count a kill and return the seconds until the next attempt; None when the attempts are used up."""
         now = self._clock()
         kills = [kill for kill in self._kills.get(key, []) if now - kill < WINDOW_SECONDS] + [now]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.query.files import NamedFile
-from footnote_retrieval.ranking.candidates import Ranking
+from footnote_retrieval.ranking.ranking import Ranking
 
 _SPARE = 1.25  # some are dropped as repetitions
 _EQUAL = 1e-6

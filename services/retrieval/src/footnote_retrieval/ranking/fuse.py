@@ -11,7 +11,7 @@ from footnote_retrieval.channels.findings import Findings, complete
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking import feedback, fusion
 from footnote_retrieval.ranking.absolute_score import closeness
-from footnote_retrieval.ranking.candidates import Ranking
+from footnote_retrieval.ranking.ranking import Ranking
 
 
 def fuse(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:

@@ -26,9 +26,9 @@ from footnote_retrieval.ranking.absolute_score import level
 from footnote_retrieval.ranking.adjust import apply_proximity, apply_recency, guarantee_files, order
 from footnote_retrieval.ranking.affinity import apply_affinity
 from footnote_retrieval.ranking.bands import bands, may_lack_equals
-from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.fuse import fuse
 from footnote_retrieval.ranking.proximity import TOP
+from footnote_retrieval.ranking.ranking import Ranking
 from footnote_retrieval.ranking.repetitions import without_repetitions
 
 # How many times cheaper per character than analysing a question: finding a term in a passage; reading its terms or

@@ -19,7 +19,7 @@ from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
 
 T = TypeVar("T")
 
-_ASKS = frozenset({"ReplayAnswer", "Search"})
+_CANCELLABLE = frozenset({"ReplayAnswer", "Search"})
 _PRIVATE = {"cache-control": "no-store"}
 """Responses are private, and may hold a key's secret: no shared cache may store them."""
 
@@ -58,7 +58,7 @@ def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
         call = caller.unary(name, message, request)
         # Reads can be cancelled without harm when the client disconnects; their model calls would otherwise run on
         # unused.
-        result = await (while_connected(request, call) if name in _ASKS else call)
+        result = await (while_connected(request, call) if name in _CANCELLABLE else call)
         return JSONResponse(to_json(result), headers=_PRIVATE)
 
     return endpoint

@@ -25,7 +25,7 @@ CHARACTERS_PER_TOKEN = 4
 _log = get_logger(__name__)
 
 
-class Recall:
+class MemorySearch:
     """Searches a user's own messages; on failure the context is empty."""
 
     def __init__(self, stages: Stages, conversations: Conversations) -> None:
