@@ -106,6 +106,18 @@ async def hide(edge: EdgeStub) -> None:
     await edge.UpdateCollection(change)
 
 
+async def test_a_sharing_that_another_call_ends_at_once_is_answered(
+    edge: EdgeStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ended(*_: object) -> list[SharedConversation]:
+        return []
+
+    made = await conversation(edge, "tea ?", title="Tea")
+    monkeypatch.setattr(shares_table.ShareTable, "of_conversation", ended)
+    shared = await share(edge, made)
+    assert (bool(shared.share_id), shared.title, shared.HasField("share_time")) == (True, "Tea", True)
+
+
 async def test_another_user_reads_what_was_said_and_nothing_of_how(edge: EdgeStub) -> None:
     made = await conversation(edge, "tea ?", title="Tea")
     shared = await share(edge, made)

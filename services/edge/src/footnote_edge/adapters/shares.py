@@ -31,7 +31,7 @@ class ShareTable:
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
 
-    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> None:
+    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> SharedConversation:
         """Share a conversation with its current messages, and the ids of its collections.
 
         Raises NotFound if it is not the user's.
@@ -42,11 +42,11 @@ class ShareTable:
             # messages reliably.
             mark = update(MessageRow).where(MessageRow.conversation_id == conversation_id).values(shared=CURRENT)
             await session.execute(mark.execution_options(synchronize_session=False))
-            await _put(session, conversation_id, None, collection_ids)
+            return await _put(session, conversation_id, None, collection_ids)
 
     async def share_answer(
         self, scope: Scope, conversation_id: str, answer_id: str, collection_ids: Sequence[str]
-    ) -> None:
+    ) -> SharedConversation:
         """Share one answer with its question, under the same conditions.
 
         Raises NotFound if the conversation is not the user's or has no such answer now, FailedPrecondition if `MOST`
@@ -66,7 +66,7 @@ class ShareTable:
                 raise FailedPrecondition(
                     f"{MOST} answers of this conversation are shared; share all of it, or stop sharing one answer."
                 )
-            await _put(session, conversation_id, answer_id, collection_ids)
+            return await _put(session, conversation_id, answer_id, collection_ids)
 
     async def unshare(self, scope: Scope, conversation_id: str, answer_id: str = "") -> None:
         """End every sharing of a conversation, or that of one answer; raises NotFound if it is not the user's."""
@@ -104,13 +104,17 @@ class ShareTable:
         return Shared(_shared(share, conversation), conversation.id, collection_ids, tuple(ids))
 
 
-async def _put(session: AsyncSession, conversation_id: str, answer_id: str | None, asked: Sequence[str]) -> None:
+async def _put(
+    session: AsyncSession, conversation_id: str, answer_id: str | None, asked: Sequence[str]
+) -> SharedConversation:
     of_it = ShareRow.answer_id.is_(None) if answer_id is None else ShareRow.answer_id == answer_id
     row = await session.scalar(select(ShareRow).where(ShareRow.conversation_id == conversation_id, of_it))
     if row is None:
         row = ShareRow(id=uuid4().hex, conversation_id=conversation_id, answer_id=answer_id)
         session.add(row)
     row.collection_ids, row.share_time = json.dumps(list(asked)), datetime.now(UTC)
+    # Read in this transaction: another call may end the sharing right after it.
+    return _shared(row, await session.get_one(ConversationRow, conversation_id))
 
 
 def _shared(share: ShareRow, conversation: ConversationRow) -> SharedConversation:

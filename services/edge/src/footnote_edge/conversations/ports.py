@@ -120,7 +120,7 @@ class Shared:
 class StoredShares(Protocol):
     """Shared conversations; see `adapters.shares.ShareTable`."""
 
-    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> None:
+    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> SharedConversation:
         """Share a conversation with its current messages, and the ids of its collections.
 
         Raises NotFound if it is not the user's.
@@ -128,7 +128,7 @@ class StoredShares(Protocol):
 
     async def share_answer(
         self, scope: Scope, conversation_id: str, answer_id: str, collection_ids: Sequence[str]
-    ) -> None:
+    ) -> SharedConversation:
         """Share one answer with its question, under the same conditions.
 
         Raises NotFound if the conversation is not the user's or has no such answer now, FailedPrecondition if too many

@@ -10,7 +10,7 @@ from footnote_kit.paging import Page
 from google.protobuf.message import Message
 
 from footnote_edge.conversations.messages import Messages
-from footnote_edge.conversations.ports import StoredShares, conversation_missing
+from footnote_edge.conversations.ports import StoredShares
 from footnote_edge.conversations.withholding import Withholding
 
 _OF_MESSAGE = ("manifest", "trace_id", "conversation_id", "versions", "superseded_by", "degradations")
@@ -36,13 +36,8 @@ class Sharing:
         With an answer's id, share only that answer with its question.
         """
         if answer_id:
-            await self._stored.share_answer(scope, conversation_id, answer_id, collection_ids)
-        else:
-            await self._stored.share(scope, conversation_id, collection_ids)
-        for shared in await self._stored.of_conversation(scope, conversation_id):
-            if shared.answer_id == answer_id:
-                return shared
-        raise conversation_missing(conversation_id)
+            return await self._stored.share_answer(scope, conversation_id, answer_id, collection_ids)
+        return await self._stored.share(scope, conversation_id, collection_ids)
 
     async def unshare(self, scope: Scope, conversation_id: str, answer_id: str = "") -> None:
         """End every sharing of the user's conversation, or that of one answer."""
