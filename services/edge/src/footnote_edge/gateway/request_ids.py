@@ -28,7 +28,7 @@ _MADE = "resource"
 
 @dataclass(frozen=True, slots=True)
 class IdSeed:
-    """A call identified by its request id; `made` says that its object was created before."""
+    """The seed of the ids of a call's objects, from its request id; `made` says that they were created before."""
 
     seed: str
     made: bool = False
