@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -66,6 +68,12 @@ async def edge(world: World, database: str, tmp_path: Path, monkeypatch: pytest.
         yield EdgeStub(running.channel)
 
 
+def running() -> set[str]:
+    """The functions in which threads of this process are."""
+    frames = (frame for thread in sys._current_frames().values() for frame, _ in traceback.walk_stack(thread))
+    return {frame.f_code.co_name for frame in frames}
+
+
 async def test_queues_rest_and_wake(edge: EdgeStub, database: str, world: World, asked: Counter[str]) -> None:
     def parts() -> Any:
         yield UploadDocumentRequest(metadata=UploadMetadata(collection="many", filename="a.txt"))
@@ -80,6 +88,7 @@ async def test_queues_rest_and_wake(edge: EdgeStub, database: str, world: World,
         asked.clear()
         await asyncio.sleep(SECONDS)
         assert asked.total() <= STATEMENTS[database] * SECONDS, asked
+        assert (database == "postgres") == ("_notification_listener" in running()), "for messages that we never send"
         reindexing = (await edge.ReindexDocuments(ReindexDocumentsRequest(collection="many"))).operation
         assert (await ended(edge, reindexing)).state == OPERATION_STATE_SUCCEEDED
     deletion = (await edge.DeleteCollection(DeleteCollectionRequest(collection="many"))).operation

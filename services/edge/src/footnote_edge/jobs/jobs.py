@@ -49,6 +49,8 @@ APPLICATION_VERSION = "1"
 _EXECUTOR_THREADS = 32
 _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
 """For a file ledger, whose writers take turns: more would only wait, each with its own page cache."""
+_LISTENER_SECONDS = 0.01
+"""How soon dbos' listener for messages to workflows sees that it is to end, which `spare` tells it after the launch."""
 _PAUSES = Backoff(0.25, 2.0)
 
 _log = get_logger(__name__)
@@ -123,6 +125,7 @@ class Jobs:
             log_level="WARNING",
             db_engine_kwargs=self._ledger.engine_options(),
             sys_db_pool_size=_FILE_CONNECTIONS if self.alone else None,
+            notification_listener_polling_interval_sec=_LISTENER_SECONDS,
         )
         DBOS(config=config)
         # On the loop's own thread: dbos runs async workflows on the loop that launched it, to which our channels

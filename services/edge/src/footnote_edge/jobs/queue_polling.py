@@ -58,6 +58,8 @@ def spare(
 
     Each poll read the queue's settings anew, and each second two writes looked for jobs with a delay or a time limit;
     none of ours has one. `own` is the pace of dbos' own queue, to which it recovers jobs that began without a queue.
+    Its listener for messages to workflows, which we never send, ends: a file ledger's slept a second at a time, and
+    closing waited for it.
     """
     read, scopes = database.get_queue, database.dequeue_scopes
 
@@ -69,5 +71,6 @@ def spare(
 
     for method in (get_queue, dequeue_scopes):
         setattr(database, method.__name__, method)
+    database._run_background_processes = False
     database.cancel_timed_out_workflows = lambda limit: []  # type: ignore[method-assign]
     database.transition_delayed_workflows = lambda: None  # type: ignore[method-assign]
