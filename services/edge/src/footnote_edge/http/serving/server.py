@@ -22,12 +22,35 @@ _log = get_logger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its signal handlers: the launcher handles signals."""
+    """uvicorn without its signal handlers, as the launcher handles signals, and without waits at its end."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ends = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Install no signal handlers."""
         yield
+
+    def end(self) -> None:
+        """Let `serve` return, after the requests in flight."""
+        self.should_exit = True
+        self._ends.set()
+
+    async def main_loop(self) -> None:
+        """Write the date of responses each second until the end, instead of looking for the end ten times."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._ends.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for requests in flight and end the application."""
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+        else:
+            await self.lifespan.shutdown()
 
 
 class HttpServer:
@@ -94,7 +117,7 @@ class HttpServer:
             return
         if self._acceptor is not None:
             await self._acceptor.close()
-        self._server.should_exit = True
+        self._server.end()
         await asyncio.gather(self._task, return_exceptions=True)
 
     def _protocol(self) -> Connection:
