@@ -33,8 +33,9 @@ async def client(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.M
         yield Client(served.channel)
 
 
-def adding(client: Client, name: str, rows: list[VectorRow]) -> Any:
-    return client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection=name, rows=rows))
+def adding(client: Client, name: str, rows: list[VectorRow], timeout: float | None = None) -> Any:
+    request = pb.AddVectorsRequest(scope=client.scope, collection=name, rows=rows)
+    return client.stub.AddVectors(request, timeout=timeout)
 
 
 async def texts(client: Client, name: str) -> list[str]:
@@ -91,7 +92,7 @@ async def test_a_deadline_in_the_commit_leaves_the_rows_that_were_there(
 
     monkeypatch.setattr(RowTable, "publish", last)
     with pytest.raises((asyncio.CancelledError, FootnoteError)):
-        await adding(client, "commit", rows(3, "Second"))
+        await adding(client, "commit", rows(3, "Second"), timeout=2)  # which it waits for: the call has no end
     monkeypatch.undo()
     assert await texts(client, "commit") == ["First 0", "First 1"]
     await adding(client, "commit", rows(3, "Third"))

@@ -10,9 +10,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from support.certificates import Authority
 
@@ -22,6 +24,7 @@ PROGRAM = "/usr/sbin/dovecot"
 CONFIGURATION = """
 base_dir = {folder}/run
 log_path = {folder}/log
+auth_failure_delay = 0
 protocols = imap
 ssl = required
 ssl_cert = <{folder}/server.pem
@@ -113,9 +116,18 @@ def mail_server() -> Iterator[MailServer]:
         _listening(port, process, folder / "log")
         yield MailServer(port, folder / "mail", house.file)
     finally:
-        process.terminate()
-        process.wait()
+        _killed(process)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _killed(process: subprocess.Popen[bytes]) -> None:
+    """End it with its parts: it would wait for them for seconds."""
+    parts = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    for part in parts:
+        with suppress(psutil.NoSuchProcess):
+            part.kill()
 
 
 def _listening(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
