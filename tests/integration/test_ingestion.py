@@ -48,6 +48,7 @@ UPLOADED = DocumentState.DOCUMENT_STATE_UPLOADED
 PROCESSING = DocumentState.DOCUMENT_STATE_PROCESSING
 INDEXED = DocumentState.DOCUMENT_STATE_INDEXED
 ERROR = DocumentState.DOCUMENT_STATE_ERROR
+LINES = 40_000
 TEXT = b"Handbook\n========\n\nHolidays are 30 days a year.\n\nThe office opens at nine.\n"
 
 
@@ -123,11 +124,11 @@ async def test_upload_get_download_parse(client: Client) -> None:
 
 
 async def test_large_file_survives_unharmed(client: Client) -> None:
-    data = b"".join(b"Line number %d of a long file.\n\n" % number for number in range(120_000))
+    data = b"".join(b"Line number %d of a long file.\n\n" % number for number in range(LINES))
     document = (await client.upload(data)).document
     assert (await client.download(document.id))[1] == data
     blocks, metadata = await client.parse(document.id)
-    assert len(blocks) == metadata.block_count == 120_000
+    assert len(blocks) == metadata.block_count == LINES
 
 
 @pytest.mark.parametrize(
@@ -327,14 +328,17 @@ async def changes(client: Client, since: Any = None, collection: str = "c") -> p
     return whole
 
 
-async def test_changes_tell_every_write_and_every_deletion_once_asked_from_the_last_answer(client: Client) -> None:
+async def test_changes_tell_every_write_and_every_deletion_once_asked_from_the_last_answer(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes_module, "OVERLAP_MICROS", 500_000)
     ids = [(await client.upload(f"file {number}".encode())).document.id for number in range(105)]
     first = await changes(client)
     assert sorted(one.id for one in first.documents) == sorted(ids)
     assert not first.deleted
     assert first.HasField("until")
 
-    await asyncio.sleep(6)  # what the overlap repeats is over
+    await asyncio.sleep(0.6)  # what the overlap repeats is over
     quiet = await changes(client, (await changes(client)).until)
     assert not quiet.documents
 
