@@ -137,9 +137,9 @@ def _stop(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-def _tail(file: TextIO, lines: int = 20) -> str:
+def _tail(file: TextIO) -> str:
     file.seek(0)
-    return "".join(file.readlines()[-lines:])
+    return "".join(file.readlines()[-20:])
 
 
 def check(question: Question, output: str) -> None:

@@ -79,9 +79,9 @@ def meaning(choice: text_bounds_pb2.ProviderChoice) -> tuple[str, str]:
     return chosen.provider, chosen.model
 
 
-def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind = Kind.EMBEDDING) -> Use:
+def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress) -> Use:
     """Return the policy's view of a provider with complete settings; it is neither called nor created."""
-    return use(kind, chosen.provider, chosen.model, registrations().get(chosen.provider), egress)
+    return use(Kind.EMBEDDING, chosen.provider, chosen.model, registrations().get(chosen.provider), egress)
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool[EmbeddingProvider]] = WeakKeyDictionary()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.stages.v1.scope_pb2 import Scope
@@ -19,13 +18,10 @@ from footnote_retrieval.settings import Settings
 class MetadataQuery:
     """Reads chunks of one collection by a filter. Unlike a search it fails when the store fails."""
 
-    def __init__(
-        self, collections: Collections, store: ChunkStore, settings: Settings, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, collections: Collections, store: ChunkStore, settings: Settings) -> None:
         self._collections = collections
         self._store = store
         self._settings = settings
-        self._now = now
 
     async def query(
         self, scope: Scope, collection: str, where: Expr, page: Page, offset: int
@@ -38,7 +34,7 @@ class MetadataQuery:
         found = (await self._collections.resolve(scope, [collection])).visible
         if not found:
             raise NotFound(f"Collection '{collection}' not found", reason="COLLECTION_NOT_FOUND")
-        member, now = found[0], self._now()
+        member, now = found[0], time.time()
         if not member.space:
             return [], "", 0
         group = Group(member.space, member.collection.settings.embedding, (member,), scope.tenant_id)

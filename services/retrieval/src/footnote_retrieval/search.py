@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL, Degradation
@@ -117,14 +117,13 @@ class Searcher:
 
     def __init__(
         self, collections: Collections, store: ChunkStore, embedder: Embedder, settings: Settings,
-        now: Callable[[], float] = time.time, deployment: RetrievalSettings | None = None,
+        deployment: RetrievalSettings | None = None,
     ) -> None:  # fmt: skip
         self._collections = collections
         self._store = store
         self._embedder = embedder
         self._settings = settings
         self._deployment = deployment or RetrievalSettings()
-        self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
         self._speculation: Speculation[Resolved] = Speculation()
@@ -250,7 +249,7 @@ class Searcher:
         languages = list(dict.fromkeys(code for searchable in visible for code in searchable.languages if code))
         query = await off_loop(len(request.query), understanding.understand, request.query, request.language, languages)
         lacking = own_vectors.needing(request, groups)
-        return _Search(request, visible, groups, counting, settings, languages, query, lacking, self._now(), clock)
+        return _Search(request, visible, groups, counting, settings, languages, query, lacking, time.time(), clock)
 
     async def _files_in_question(self, search: _Search) -> _Files:
         """Return the files that the question names; none where the caller has already chosen files."""

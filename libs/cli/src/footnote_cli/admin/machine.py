@@ -87,9 +87,9 @@ def _written(path: Path) -> Iterator[float]:
             yield file.stat().st_mtime
 
 
-def clock(path: Path, now: float | None = None) -> Iterator[Finding]:
-    """Examine whether the clock is behind times already written; `now` is in Unix seconds."""
-    moment = time.time() if now is None else now
+def clock(path: Path) -> Iterator[Finding]:
+    """Examine whether the clock is behind times already written."""
+    moment = time.time()
     newest = max(_written(path), default=0.0)
     said = f"it is {datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
     if newest - moment > _AHEAD_SECONDS:
@@ -102,9 +102,9 @@ def clock(path: Path, now: float | None = None) -> Iterator[Finding]:
         yield ok("clock", said)
 
 
-def certificates(settings: KitSettings, now: datetime | None = None) -> Iterator[Finding]:
+def certificates(settings: KitSettings) -> Iterator[Finding]:
     """Examine whether the certificates are readable and valid."""
-    moment = now or datetime.now(UTC)
+    moment = datetime.now(UTC)
     for variable, path in (
         ("FOOTNOTE_TLS_CERT_FILE", settings.tls_cert_file),
         ("FOOTNOTE_TLS_CA_FILE", settings.tls_ca_file),

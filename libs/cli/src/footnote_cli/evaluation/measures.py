@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10")
+_ROUNDS = 5000
 
 
 def score_query(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, float]:
@@ -52,17 +53,16 @@ class Difference:
 
 
 def compare(
-    before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]], measure: str = "ndcg@10",
-    rounds: int = 5000, seed: int = 0,
-) -> Difference:  # fmt: skip
+    before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]], measure: str = "ndcg@10"
+) -> Difference:
     """Compare two runs by the paired randomisation test (two-sided), which assumes no distribution of scores."""
     shared = sorted(before.keys() & after.keys())
     differences = [after[query][measure] - before[query][measure] for query in shared]
     moved = [difference for difference in differences if difference]
     observed = abs(sum(moved))
-    rng = random.Random(seed)
+    rng = random.Random(0)
     as_large = 0
-    for _ in range(rounds if moved else 0):
+    for _ in range(_ROUNDS if moved else 0):
         bits = rng.getrandbits(len(moved))
         total = 0.0
         for difference in moved:
@@ -77,5 +77,5 @@ def compare(
         better=sum(difference > 0 for difference in differences),
         worse=sum(difference < 0 for difference in differences),
         equal=sum(difference == 0 for difference in differences),
-        p_value=(as_large + 1) / (rounds + 1) if moved else 1.0,
+        p_value=(as_large + 1) / (_ROUNDS + 1) if moved else 1.0,
     )

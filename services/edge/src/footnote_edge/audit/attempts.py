@@ -47,9 +47,8 @@ def most_events() -> int:
 class AttemptLimiter:
     """Decides how to log each refused or failed attempt; `clock` gives seconds."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, window: float = WINDOW_SECONDS) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._window = window
         self._began = clock()
         self._single: Counter[str] = Counter()
         self._kinds: dict[Kind, _Tally] = {}
@@ -69,7 +68,7 @@ class AttemptLimiter:
 
     def due(self) -> list[Event]:
         """Return the counts of a window that has ended, and begin the next window."""
-        return self.rest() if self._clock() - self._began >= self._window else []
+        return self.rest() if self._clock() - self._began >= WINDOW_SECONDS else []
 
     def rest(self) -> list[Event]:
         """Return all counts, and begin the next window."""

@@ -130,7 +130,7 @@ def hour(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H")
 
 
-def last_hours(count: int, now: datetime | None = None) -> list[datetime]:
+def last_hours(count: int) -> list[datetime]:
     """Return the start of each of the last hours, the current one included, the oldest first."""
-    current = (now or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
+    current = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     return [current - timedelta(hours=count - 1 - back) for back in range(count)]

@@ -27,6 +27,8 @@ _SECRETS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
 )
 _ROUNDS = 4
+_SHORTEST_LEAK = 12
+"""Words in a row that count as copied from the system prompt."""
 _WORD = re.compile(r"\w+")
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b\u2060")
 _DELIMITER = re.compile(r"(?<!<)<{2,}+[ \t]{0,8}(?:END[ \t]{1,8})?(?:SOURCES|MEMORY)\b[^<>\n]{0,200}>{0,3}")
@@ -70,8 +72,7 @@ def delimiters(text: str) -> tuple[str, str]:
 class PromptLeak:
     """Withholds long runs of words copied from the system prompt's instructions."""
 
-    def __init__(self, instructions: str, shortest: int = 12) -> None:
-        self._shortest = shortest
+    def __init__(self, instructions: str) -> None:
         self._words = [match.lower() for match in _WORD.findall(instructions)]
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
@@ -85,7 +86,7 @@ class PromptLeak:
         position = i = 0
         while i < len(plain):
             length = self._run(plain, i)
-            if length < self._shortest:
+            if length < _SHORTEST_LEAK:
                 i += 1
                 continue
             pieces.append(text[position : matches[i].start()] + "[…]")

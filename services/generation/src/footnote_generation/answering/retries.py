@@ -37,10 +37,10 @@ class RetryPolicy:
 
 
 async def stream_with_retries(
-    provider: ModelProvider, request: ModelRequest, retry_policy: RetryPolicy, remaining: float | None = None
+    provider: ModelProvider, request: ModelRequest, retry_policy: RetryPolicy
 ) -> AsyncGenerator[Words | Finished, None]:
     """Stream an answer like `events_with_retries`, without the model's reasoning."""
-    async with aclosing(events_with_retries(provider, request, retry_policy, remaining)) as stream:
+    async with aclosing(events_with_retries(provider, request, retry_policy)) as stream:
         async for event in stream:
             if not isinstance(event, Thought):
                 yield event

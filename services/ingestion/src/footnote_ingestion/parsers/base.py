@@ -41,6 +41,7 @@ MAX_BLOCK = 50_000
 
 Place = PageLocator | SheetLocator | SlideLocator | LineLocator
 _WORD = re.compile(r"\w+")
+_SAMPLE_CHARS = 200_000
 _ASCII_WORDS = {code: " " for code in range(128) if not _WORD.match(chr(code))}
 # Scripts written without spaces: each character counts as a word there.
 _UNSPACED = re.compile(f"[{KANA}{HAN}]")
@@ -115,10 +116,10 @@ def anchor(start: int, end: int, place: Place) -> Anchor:
     return Anchor(span=TextSpan(start=start, end=end), locator=locate(place))
 
 
-def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[int, int] | None = None) -> Locator:
+def locate(place: Place | None, heading_path: Sequence[str] = ()) -> Locator:
     """Make a locator from its parts."""
     locator = Locator()
-    _fill(locator, place, heading_path, span)
+    _fill(locator, place, heading_path, None)
     return locator
 
 
@@ -151,7 +152,6 @@ class BlockWriter:
         emit: Callable[[Block], None],
         limits: Limits,
         pages: Callable[[int, int], None] = lambda read, total: None,
-        sample_chars: int = 200_000,
     ) -> None:
         self._emit = emit
         self.pages = pages
@@ -161,7 +161,7 @@ class BlockWriter:
         self._headings: list[tuple[int, str]] = []
         self._above: list[tuple[int, str]] = []
         self._sample: list[str] = []
-        self._sample_room = sample_chars
+        self._sample_room = _SAMPLE_CHARS
         self.block_count = 0
         self.word_count = 0
         self.first_heading = ""

@@ -23,6 +23,7 @@ from footnote_providers.settings import DefaultSettings
 from footnote_retrieval.ports import NO_BOUNDS, QueryVector
 
 _log = get_logger("footnote.retrieval.embedding")
+_MOST_VECTORS = 512
 
 
 class ProviderEmbedder:
@@ -31,10 +32,10 @@ class ProviderEmbedder:
     Pages of one search, and the memory search beside it, need the same vector again.
     """
 
-    def __init__(self, egress: Egress | None = None, keep: int = 512) -> None:
+    def __init__(self, egress: Egress | None = None) -> None:
         self._egress = egress or Egress.load()
         self._defaults = DefaultSettings()
-        self._cache: LRUCache[tuple[bytes, bytes], QueryVector] = LRUCache(keep)
+        self._cache: LRUCache[tuple[bytes, bytes], QueryVector] = LRUCache(_MOST_VECTORS)
         self._loading: set[asyncio.Task[None]] = set()
 
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:

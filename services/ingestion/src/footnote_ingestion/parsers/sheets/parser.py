@@ -254,11 +254,9 @@ def _shown(value: object) -> str:
             return str(value)
 
 
-def write_grid(
-    rows: Iterable[Sequence[str]], out: BlockWriter, *, sheet: str = "", top: int = 0, left: int = 0
-) -> None:
-    """Write a grid of cells whose first one is at row `top`, column `left` (from 0)."""
-    grid = SheetWriter(out, sheet, left)
-    for number, row in enumerate(rows, top):
+def write_grid(rows: Iterable[Sequence[str]], out: BlockWriter) -> None:
+    """Write a grid of cells of a file without sheets."""
+    grid = SheetWriter(out, "", 0)
+    for number, row in enumerate(rows):
         grid.row(number, row)
     grid.close()
