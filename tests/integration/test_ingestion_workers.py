@@ -138,6 +138,21 @@ async def test_closing_waits_for_workers_whose_callers_have_left(
     assert ended.is_set()
 
 
+async def test_closing_waits_for_workers_whose_start_or_end_is_cancelled(
+    tmp_path: Path, starter: Starter, pool: Pool
+) -> None:
+    opened = handles()
+    for moment in range(40):
+        other = Pool(1, 60.0, Workers(2**29, tmp_path), starter, files_per_worker=1, max_waiting=1)
+        asking = asyncio.create_task(other.measures())
+        await asyncio.sleep(moment / 1000)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await other.close()
+        await asyncio.gather(*starter._unwanted)
+        assert handles() == opened, moment
+
+
 async def test_dead_workers_are_cleared_away_by_several_at_once(pool: Pool, job: wire.Job) -> None:
     for _ in range(5):
         await asyncio.gather(*(pool.last(job, TENANT) for _ in range(4)))

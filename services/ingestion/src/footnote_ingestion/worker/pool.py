@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Any
 
 from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.errors import ResourceExhausted, Unavailable
@@ -62,7 +63,7 @@ class Pool:
         # Oldest first, each with its expiry timer.
         self._idle: dict[Worker, asyncio.TimerHandle] = {}
         self._busy: set[Worker] = set()
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[Any]] = set()
         self._closed = False
 
     def pids(self) -> list[int]:
@@ -71,8 +72,8 @@ class Pool:
 
     async def measures(self) -> Measures:
         """Return the isolation of workers, by starting one that parses nothing."""
-        worker = await Worker.start(self._starter, self._workers, "")
-        await worker.kill()
+        worker = await self._fresh("")
+        await asyncio.shield(self._ended(worker))
         return worker.measures
 
     async def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[Frame, None]:
@@ -195,13 +196,25 @@ class Pool:
     async def _start(self, tenant: str) -> Worker:
         """Return a fresh worker; after a second failed start, raises `Unavailable`."""
         try:
-            return await Worker.start(self._starter, self._workers, tenant)
+            return await self._fresh(tenant)
         except RuntimeError as error:
             _log.warning("worker_did_not_start", error=str(error))
         try:
-            return await Worker.start(self._starter, self._workers, tenant)
+            return await self._fresh(tenant)
         except RuntimeError as error:
             raise Unavailable("No process to read files in can be started", retry_after=5.0) from error
+
+    async def _fresh(self, tenant: str) -> Worker:
+        """Start a worker in a task of its own, for which `close` waits where its caller is cancelled."""
+        starting = asyncio.create_task(Worker.start(self._starter, self._workers, tenant))
+        self._closing.add(starting)
+        starting.add_done_callback(self._closing.discard)
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            if not starting.cancel() and not starting.cancelled() and starting.exception() is None:
+                self._ended(starting.result())
+            raise
 
     async def _give_back(self, worker: Worker) -> None:
         self._busy.discard(worker)
