@@ -20,6 +20,7 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollect
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_providers.e5 import files
+from footnote_providers.e5.pieces import Pieces
 from footnote_providers.e5.provider import E5Embeddings
 from footnote_providers.onnx_files import find_files
 from footnote_providers.onnx_local import OnnxEmbeddings
@@ -29,7 +30,6 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.scale.real_texts import texts
 from support.shared import shared_dir
-from tokenizers import Tokenizer
 
 pytestmark = [
     pytest.mark.bench,
@@ -56,17 +56,16 @@ def data() -> tuple[list[str], list[str], Path]:
 def bare(model: Path, tokenizer: Path) -> Callable[[list[str]], None]:
     """Return the same graph run in this process, as a script would."""
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    tokens = Tokenizer.from_file(str(tokenizer))
-    tokens.enable_padding()
-    tokens.enable_truncation(512)
+    tokens = Pieces(tokenizer, 512)
     wanted = {one.name for one in session.get_inputs()}
 
     def embed(texts: list[str]) -> None:
         for start in range(0, len(texts), BATCH):
-            encoded = tokens.encode_batch([f"passage: {text}" for text in texts[start : start + BATCH]])
+            encoded = [one[0] for one in tokens.windows([f"passage: {text}" for text in texts[start : start + BATCH]])]
+            width = max(map(len, encoded))
             fed = {
-                "input_ids": np.asarray([one.ids for one in encoded], np.int64),
-                "attention_mask": np.asarray([one.attention_mask for one in encoded], np.int64),
+                "input_ids": np.asarray([one + [1] * (width - len(one)) for one in encoded], np.int64),
+                "attention_mask": np.asarray([[1] * len(one) + [0] * (width - len(one)) for one in encoded], np.int64),
             }
             session.run(None, {name: array for name, array in fed.items() if name in wanted})
 

@@ -17,9 +17,11 @@ import pytest
 import pytest_asyncio
 from footnote_kit import native_logs
 from footnote_kit.errors import FailedPrecondition, Unavailable
-from footnote_providers.e5 import files
+from footnote_providers.e5 import files, weights
+from footnote_providers.e5.pieces import Pieces, normalised
 from footnote_providers.e5.provider import E5Embeddings
 from footnote_providers.testing import EMBEDDER
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 pytestmark = [
     pytest.mark.slow,
@@ -123,6 +125,36 @@ async def test_vectors_are_those_of_the_package_s_own_engine(model: E5Embeddings
     assert min(likeness) >= 0.998, likeness
     for text in SENTENCES.values():
         assert await model.embed_query(text) @ reference.embed(text, True) >= 0.998
+
+
+async def test_long_texts_come_in_windows_that_overlap(made: tuple[Path, Path]) -> None:
+    pieces = Pieces(made[1], 512)
+    assert pieces.windows(["", "word " * 500]) == [[[0, 2]], [[0, *[2565] * 500, 6, 2]]]
+    (windows,) = pieces.windows(["word " * 2000])
+    assert [len(window) for window in windows] == [512] * 4 + [2001 - 4 * 446 + 2]
+    assert all(window[0] == 0 and window[-1] == 2 for window in windows)
+
+
+async def test_the_model_s_own_marks_are_text_in_a_text(made: tuple[Path, Path]) -> None:
+    marks = "<s> a </s> b <pad> c <unk> d <mask>"
+    pieces = Pieces(made[1], 512)
+    (window,) = pieces.windows([marks])[0]
+    assert not {0, 1, 2, 250_001} & set(window[1:-1])
+    assert "".join(pieces.pieces(marks)).replace("\u2581", " ").strip() == marks
+
+
+@pytest.mark.full
+async def test_pieces_are_those_of_another_library(made: tuple[Path, Path]) -> None:
+    """By `tokenizers`, which takes five times the memory for the same vocabulary."""
+    package = files._package()
+    assert package is not None
+    vocabulary = weights.read(package / files._WEIGHTS).vocabulary
+    scored = list(zip(vocabulary.pieces, map(float, vocabulary.scores), strict=True))
+    other = Tokenizer(models.Unigram(scored, vocabulary.unknown, byte_fallback=False))
+    other.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    ours = Pieces(made[1], 100_000)
+    for text in (*AWKWARD, *SENTENCES.values(), "  a  b ", "\u2581\u2581a", "１２ ㍍"):
+        assert ours.windows([text])[0][0][1:-1] == other.encode(normalised(text)).ids, text
 
 
 async def test_one_meaning_in_twenty_languages_is_near(model: E5Embeddings) -> None:

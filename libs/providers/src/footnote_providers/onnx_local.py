@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from footnote_kit.errors import FootnoteError, Unavailable
@@ -17,16 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_providers.base import Health, Vectors, normalized
 
-if TYPE_CHECKING:
-    from tokenizers import Encoding
-
 # With all-MiniLM and stemmed BM25, Cranfield (English) gains 0.007 nDCG@10 by 0.6 instead of 0.5. PIAF (French, which
 # the model hardly knows) loses 0.015.
 _DENSE_WEIGHT, _LOWEST_DENSE_WEIGHT = 0.7, 0.4
 # Average number of vocabulary pieces per word of a question. all-MiniLM: English 1.1 (a tenth above 1.3), French 1.6
 # (a tenth below 1.3).
 _WHOLE, _BROKEN = 1.2, 1.5
-_OVERLAP = 8
+OVERLAP = 8
 """Consecutive windows overlap by the window's length divided by this."""
 _BATCH = 32
 _MOST_PADDING = 8
@@ -56,6 +53,40 @@ class Settings(BaseModel):
     )
 
 
+class Tokenizer(Protocol):
+    """Splits texts into the pieces of a model's vocabulary."""
+
+    def windows(self, texts: Sequence[str]) -> list[list[list[int]]]:
+        """Return each text's ids, special ones included, in windows that overlap by their length / OVERLAP."""
+        ...
+
+    def pieces(self, text: str) -> list[str]:
+        """Return the pieces of a text."""
+        ...
+
+
+class JsonTokenizer:
+    """The tokenizer of a `tokenizer.json`."""
+
+    def __init__(self, file: Path, most: int) -> None:
+        # Imported with the first model, as the inference engine is.
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(file))
+        self._tokenizer.enable_truncation(most, stride=most // OVERLAP)
+        self._tokenizer.no_padding()
+
+    def windows(self, texts: Sequence[str]) -> list[list[list[int]]]:
+        """Return each text's ids in overlapping windows."""
+        encoded = self._tokenizer.encode_batch(list(texts))
+        return [[first.ids, *(one.ids for one in first.overflowing)] for first in encoded]
+
+    def pieces(self, text: str) -> list[str]:
+        """Return the pieces of a text."""
+        found: list[str] = self._tokenizer.encode(text, add_special_tokens=False).tokens
+        return found
+
+
 class OnnxEmbeddings:
     """Runs the model on a thread of its own, one call at a time, because each call uses all allowed cores."""
 
@@ -64,17 +95,20 @@ class OnnxEmbeddings:
     max_batch = 100
     max_in_flight = 2
 
-    def __init__(self, files: tuple[Path, Path], model: str, settings: Settings, threads: int = 0) -> None:
+    def __init__(
+        self,
+        files: tuple[Path, Path],
+        model: str,
+        settings: Settings,
+        threads: int = 0,
+        tokenizer: Callable[[Path, int], Tokenizer] = JsonTokenizer,
+    ) -> None:
         # Imported with the first model: 20 MB and a quarter of a second that most deployments do not need.
         import onnxruntime
-        from tokenizers import Tokenizer
 
         self.model = model
         self._settings = settings
-        self._tokenizer = Tokenizer.from_file(str(files[1]))
-        # Longer texts are read in overlapping windows.
-        self._tokenizer.enable_truncation(settings.max_tokens, stride=settings.max_tokens // _OVERLAP)
-        self._tokenizer.no_padding()
+        self._tokenizer = tokenizer(files[1], settings.max_tokens)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or cores()
         options.inter_op_num_threads = 1
@@ -85,7 +119,7 @@ class OnnxEmbeddings:
         )
         self._inputs = {value.name for value in self._session.get_inputs()}
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="onnx-embed")
-        self.dimensions = int(self._run([self._tokenizer.encode("dimensions")]).shape[1])
+        self.dimensions = int(self._run(self._tokenizer.windows(["dimensions"])[0]).shape[1])
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed passages: shape (n, dimensions), in the order given."""
@@ -110,9 +144,9 @@ class OnnxEmbeddings:
         words = len(_WORD.findall(text))
         if not words:
             return 1.0
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        known = sum(any(map(str.isalnum, token)) for token in encoding.tokens)
-        unknown = sum(token in _UNKNOWN_TOKENS for token in encoding.tokens)
+        pieces = self._tokenizer.pieces(text)
+        known = sum(any(map(str.isalnum, piece)) for piece in pieces)
+        unknown = sum(piece in _UNKNOWN_TOKENS for piece in pieces)
         return (known + (_UNKNOWN - 1) * unknown) / words
 
     async def health(self) -> Health:
@@ -131,8 +165,7 @@ class OnnxEmbeddings:
     async def _embed(self, texts: list[str]) -> Vectors:
         loop = asyncio.get_running_loop()
         try:
-            encodings = await loop.run_in_executor(self._thread, self._tokenizer.encode_batch, texts)
-            windows, owners = _windows(encodings)
+            windows, owners = _flat(await loop.run_in_executor(self._thread, self._tokenizer.windows, texts))
             vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
             # Each small batch is queued separately, so that a question waits for one of them, not for all passages
             # before it.
@@ -144,7 +177,7 @@ class OnnxEmbeddings:
 
     def encode(self, texts: Sequence[str], beside: Executor | None = None, batch: int = _BATCH) -> Vectors:
         """Embed any number of texts in batches of nearly one length, on the calling thread or those of `beside`."""
-        windows, owners = _windows(self._tokenizer.encode_batch(list(texts)))
+        windows, owners = _flat(self._tokenizer.windows(texts))
         vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
         batches = list(by_length(windows, batch))
         run = map if beside is None else beside.map
@@ -153,13 +186,12 @@ class OnnxEmbeddings:
             vectors[rows] = some
         return _joined(vectors, windows, owners, len(texts))
 
-    def _run(self, encodings: list[Encoding]) -> Vectors:
-        width = max(len(encoding.ids) for encoding in encodings)
-        ids = np.zeros((len(encodings), width), dtype=np.int64)
-        mask = np.zeros((len(encodings), width), dtype=np.int64)
-        for row, encoding in enumerate(encodings):
-            ids[row, : len(encoding.ids)] = encoding.ids
-            mask[row, : len(encoding.ids)] = encoding.attention_mask
+    def _run(self, windows: Sequence[Sequence[int]]) -> Vectors:
+        ids = np.zeros((len(windows), max(map(len, windows))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = window
+            mask[row, : len(window)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         taken = {name: value for name, value in feeds.items() if name in self._inputs}
         output = self._session.run(None, taken)[0].astype(np.float32)
@@ -171,12 +203,12 @@ class OnnxEmbeddings:
         return normalized((output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
 
 
-def by_length(encodings: Sequence[Encoding], most: int) -> Iterator[list[int]]:
+def by_length(windows: Sequence[Sequence[int]], most: int) -> Iterator[list[int]]:
     """Yield the rows in batches of at most `most` of nearly one length, the longest first."""
-    order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
+    order = sorted(range(len(windows)), key=lambda row: -len(windows[row]))
     batch: list[int] = []
     for row in order:
-        if batch and (len(batch) == most or len(encodings[batch[0]].ids) - len(encodings[row].ids) > _MOST_PADDING):
+        if batch and (len(batch) == most or len(windows[batch[0]]) - len(windows[row]) > _MOST_PADDING):
             yield batch
             batch = []
         batch.append(row)
@@ -184,18 +216,18 @@ def by_length(encodings: Sequence[Encoding], most: int) -> Iterator[list[int]]:
         yield batch
 
 
-def _windows(encodings: Sequence[Encoding]) -> tuple[list[Encoding], list[int]]:
+def _flat(texts: Sequence[list[list[int]]]) -> tuple[list[list[int]], list[int]]:
     """Return the windows of all texts, and the index of each window's text."""
-    found = [(one, row) for row, first in enumerate(encodings) for one in (first, *first.overflowing)]
+    found = [(window, row) for row, windows in enumerate(texts) for window in windows]
     return [window for window, _ in found], [row for _, row in found]
 
 
-def _joined(vectors: Vectors, windows: Sequence[Encoding], owners: Sequence[int], texts: int) -> Vectors:
+def _joined(vectors: Vectors, windows: Sequence[Sequence[int]], owners: Sequence[int], texts: int) -> Vectors:
     """Return a vector for each text: the mean of its windows weighted by length, so that no part is ignored."""
     if len(windows) == texts:
         return vectors
     sums = np.zeros((texts, vectors.shape[1]), dtype=np.float32)
-    np.add.at(sums, owners, vectors * np.array([[len(window.ids)] for window in windows], dtype=np.float32))
+    np.add.at(sums, owners, vectors * np.array([[len(window)] for window in windows], dtype=np.float32))
     return normalized(sums)
 
 

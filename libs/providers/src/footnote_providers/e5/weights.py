@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from footnote_kit.errors import FailedPrecondition
 from numpy.typing import NDArray
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 BLOCK = 32
 _MAGIC = b"E5S1"
@@ -133,32 +132,3 @@ def _vocabulary(reader: _Reader) -> Vocabulary:
     blob = reader.text(length)
     pieces = tuple(blob[a:b].decode() for a, b in itertools.pairwise(ends))
     return Vocabulary(pieces, scores, start, end, padding, unknown)
-
-
-# The model's replacement table beyond NFKC; checked against all of its 4 837 entries.
-_REMOVED = r"[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]"
-_SPACES = r"[\t\n\x0c\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]"
-
-
-def write_vocabulary(vocabulary: Vocabulary, path: Path) -> None:
-    """Write tokenizer.json: a unigram model that puts `<s>` before a text and `</s>` after it."""
-    scores = map(float, vocabulary.scores)
-    tokenizer = Tokenizer(
-        models.Unigram(list(zip(vocabulary.pieces, scores, strict=True)), vocabulary.unknown, byte_fallback=False)
-    )
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.Replace(Regex(_REMOVED), ""),
-            normalizers.Replace(Regex(_SPACES), " "),
-            normalizers.NFKC(),
-            normalizers.Replace(Regex(" {2,}"), " "),
-        ]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    start, end = vocabulary.pieces[vocabulary.start], vocabulary.pieces[vocabulary.end]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{start} $A {end}",
-        pair=f"{start} $A {end} {end} $B {end}",
-        special_tokens=[(start, vocabulary.start), (end, vocabulary.end)],
-    )
-    tokenizer.save(str(path), pretty=False)

@@ -24,6 +24,7 @@ from typing import BinaryIO
 from footnote_kit.errors import FootnoteError
 
 from footnote_providers.e5 import files
+from footnote_providers.e5.pieces import Pieces
 from footnote_providers.onnx_local import OnnxEmbeddings, Settings, cores
 
 HEADER = struct.Struct("<IBI")
@@ -94,6 +95,7 @@ def main(arguments: list[str]) -> None:
         "e5",
         Settings(document_prefix="", query_prefix="", max_tokens=512),
         threads=1,
+        tokenizer=Pieces,
     )
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         _Worker(loaded, sys.stdout.buffer, int(threads)).serve(sys.stdin.buffer)
