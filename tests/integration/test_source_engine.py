@@ -111,7 +111,7 @@ async def edge(
 
     monkeypatch.setattr(composition, "BUILT_IN", (SourceKind("scripted", "Scripted", NoSettings, opened),))
     monkeypatch.setattr(transfer, "RETRIES", Backoff(0.01, 0.01))
-    for name, value in {"WATCH_POLL": "0.1", "RETRY_CEILING": "0.2", "SOURCE_LOOK": "600"}.items():
+    for name, value in {"WATCH_POLL": "0.1", "RETRY_CEILING": "0.2", "SOURCE_LOOK": "600", "RECONCILE": "1"}.items():
         monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}_SECONDS", value)
     async with (
         serve_doubles(world) as addresses,
