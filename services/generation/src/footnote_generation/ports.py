@@ -151,9 +151,10 @@ class Likeness(Protocol):
     """Compares a question with sentences in meaning. Calls may run concurrently."""
 
     async def of(self, question: str, texts: Sequence[str]) -> Sequence[float] | None:
-        """Return for each text the share of the way from unrelated, 0, to answering, 1; it may lie beyond both.
+        """Return for the first texts the share of the way from unrelated, 0, to answering, 1; it may lie beyond both.
 
-        Returns None where no model is installed, or it did not answer in time; never raises FootnoteError.
+        As many as the time allows. Returns None where no model is installed, or it had time for none; never raises
+        FootnoteError.
         """
         ...
 

@@ -10,13 +10,13 @@ import pytest
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_generation import extractive
-from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
+from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness, _Made
 from footnote_generation.extractive import cells, meaning
 from footnote_generation.extractive.compose import Search
 from footnote_generation.extractive.passages import Above
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.extractive.signs import LIKENESS, NAMES
-from footnote_generation.ports import ModelRequest, Words
+from footnote_generation.ports import Compared, ModelRequest, Words
 from footnote_generation.settings import Settings
 from footnote_providers import registry
 from footnote_providers.base import KnowsItsCosines
@@ -144,13 +144,26 @@ async def test_vectors_that_come_late_serve_the_next_question() -> None:
     provider = BuiltinEmbeddings(BUILTIN, 64)
     likeness = EmbeddingLikeness()
     texts = [f"The workshop has {count} stands." for count in range(12)]
-    assert await likeness._measured(provider, "How many stands?", texts, 0) is None
-    found = await likeness._measured(provider, "How many stands?", texts, 60)
-    assert found is not None
+
+    async def measured(texts: Sequence[str], seconds: float) -> Compared:
+        made = _Made()
+        await likeness._measure(made, provider, "How many stands?", texts, seconds)
+        assert made.compared is not None
+        return made.compared
+
+    assert len((await measured(texts, 0)).texts) == 0
+    first = await measured(texts[:4], 60)
+    assert (await measured(texts, 0)).texts.tolist() == first.texts.tolist()
+    found = await measured(texts, 60)
     assert len(found.texts) == len(texts)
-    again = await likeness._measured(provider, "How many stands?", texts, 0)
-    assert again is not None
-    assert (again.texts == found.texts).all()
+    assert ((await measured(texts, 0)).texts == found.texts).all()
+
+
+def test_the_first_sentences_are_enough_for_an_answer() -> None:
+    search = Search(QUESTION, [SOURCE])
+    likeness = [1.3 if ANSWER in text else 0.4 for text in search.texts]
+    made = next(at for at, alike in enumerate(likeness, 1) if alike > 1)
+    assert search.draft(likeness[:made]).sentences[0][0] == ANSWER
 
 
 async def test_an_answer_does_not_wait_for_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
@@ -24,12 +25,19 @@ _BATCH = 4
 _KEPT = 4096  # vectors, 6 MB of e5's
 
 
+@dataclass(slots=True)
+class _Made:
+    """What a comparison has so far: the question's vector, and those of the first texts."""
+
+    compared: Compared | None = None
+
+
 class EmbeddingLikeness:
     """Cosines of the deployment's embedding model; it keeps the vectors of sentences.
 
     It uses only a model on this machine that knows meaning and its typical cosines: others need a network, or compare
     words. An answer waits 0.15 seconds and the batch that is begun then, and 0.3 at most, also while the model loads.
-    Without the vectors of all sentences there is no likeness; those that were made serve the next question.
+    What has no vector then is not compared; those that were made serve the next question.
     """
 
     def __init__(self, seconds: float = _SECONDS) -> None:
@@ -53,52 +61,60 @@ class EmbeddingLikeness:
         return self._chosen.provider if self._usable else ""
 
     async def of(self, question: str, texts: Sequence[str]) -> list[float] | None:
-        """Return the likeness of each text in order; None where the model or the time did not allow it."""
+        """Return the likeness of the first texts, as many as the time allowed; None where that is none of them."""
         if self._usable and not texts:
             return []
-        made = await self.vectors(question, texts)
-        if made is None:
+        made = await self._made(question, texts, self._seconds)
+        if made is None or not len(made.texts):
             return None
         known = made.cosines
         cosines = (made.texts @ made.question).tolist()
         return [(cosine - known.unrelated) / (known.related - known.unrelated) for cosine in cosines]
 
     async def vectors(self, question: str, texts: Sequence[str], seconds: float = 0.0) -> Compared | None:
-        """Return the vectors of a question and of texts; None where the model or the time did not allow it.
+        """Return the vectors of a question and of all texts; None where the model or the time did not allow it.
 
         It takes `seconds`, or those of this object for 0, and the batch that is begun then; twice that at most.
         """
-        seconds = seconds or self._seconds
+        made = await self._made(question, texts, seconds or self._seconds)
+        return made if made is not None and len(made.texts) == len(texts) else None
+
+    async def _made(self, question: str, texts: Sequence[str], seconds: float) -> Compared | None:
+        """Return the vectors of a question and of the first texts; None without a model or the question's vector."""
         if not self._usable:
             return None
+        made = _Made()
         try:
             async with asyncio.timeout(2 * seconds), registry.lease(self._chosen) as provider:
-                return await self._measured(provider, question, texts, seconds)
+                await self._measure(made, provider, question, texts, seconds)
         except TimeoutError:
-            _log.info("likeness_late", without=len(texts))
-            return None
+            _log.info("likeness_late", without=len(texts) - (len(made.compared.texts) if made.compared else 0))
         except (FootnoteError, OSError) as error:
             _log.warning("likeness_unavailable", reason=getattr(error, "reason", type(error).__name__))
             return None
+        return made.compared
 
-    async def _measured(
-        self, provider: EmbeddingProvider, question: str, texts: Sequence[str], seconds: float
-    ) -> Compared | None:
+    async def _measure(
+        self, made: _Made, provider: EmbeddingProvider, question: str, texts: Sequence[str], seconds: float
+    ) -> None:
+        """Set what is made so far, batch by batch: a caller that waits no longer has that."""
         assert isinstance(provider, KnowsItsCosines), provider.id
         until = time.monotonic() + seconds
         asked = await provider.embed_query(question)
-        vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
-        wanted = sorted({*texts} - {*vectors}, key=len)  # texts of similar length need little padding
-        for start in range(0, len(wanted), _BATCH):
-            if time.monotonic() >= until:
-                _log.info("likeness_late", without=len(wanted) - start)
-                return None
-            batch = wanted[start : start + _BATCH]
-            vectors.update(zip(batch, await provider.embed_documents(batch), strict=True))
+        rows = np.zeros((0, len(asked)), np.float32)
+        made.compared = Compared(provider.id, asked, rows, provider.cosines)
+        for start in range(0, len(texts), _BATCH):
+            batch = texts[start : start + _BATCH]
+            vectors = {text: self._vectors[text] for text in batch if text in self._vectors}
+            wanted = [text for text in dict.fromkeys(batch) if text not in vectors]
+            if wanted:
+                if time.monotonic() >= until:
+                    _log.info("likeness_late", without=len(texts) - start)
+                    return
+                vectors.update(zip(wanted, await provider.embed_documents(wanted), strict=True))
             self._keep(vectors)
-        self._keep(vectors)
-        rows = np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, len(asked)), np.float32)
-        return Compared(provider.id, asked, rows, provider.cosines)
+            rows = np.concatenate([rows, np.stack([vectors[text] for text in batch])])
+            made.compared = Compared(provider.id, asked, rows, provider.cosines)
 
     def _keep(self, vectors: Mapping[str, Vectors]) -> None:
         for text, vector in vectors.items():

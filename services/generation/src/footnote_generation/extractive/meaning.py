@@ -64,7 +64,7 @@ class Comparison:
 
     def table(self, likeness: Sequence[float]) -> Table:
         """Return the signs NAMES and LIKENESS of the compared sentences, in the order of `texts`."""
-        table = signs(self.question, self._found, self._sources, self._rows)[self._chosen]
+        table = signs(self.question, self._found, self._sources, self._rows)[self._chosen[: len(likeness)]]
         return np.concatenate([table, of_likeness(table, np.array(likeness))], 1)
 
     def ranked(self, likeness: Sequence[float]) -> list[Ranked]:
@@ -74,7 +74,7 @@ class Comparison:
         compared = [replace(item, score=float(chance)) for item, chance in zip(self._ranked, chances, strict=False)]
         spoken = frozenset(stem for word in self.question.before for stem in word.stems)
         compared.sort(key=lambda item: (-_preferred(item, spoken), item.unit.rank, item.unit.place))
-        return [*compared, *(replace(item, score=0.0) for item in self._ranked[COMPARED:])]
+        return [*compared, *(replace(item, score=0.0) for item in self._ranked[len(likeness) :])]
 
 
 def share(best: float) -> float:
