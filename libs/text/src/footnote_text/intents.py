@@ -122,6 +122,15 @@ def single(phrases: tuple[str, ...]) -> frozenset[str]:
     return frozenset(fold(word) for word in words if _WORD.fullmatch(word))
 
 
+def is_one(word: str, phrases: tuple[str, ...]) -> bool:
+    """Return whether a word is a phrase of one word, anchored or not: "cuántos" is "cuanto*"."""
+    folded = fold(word)
+    return any(
+        folded.startswith(phrase[:-1]) if phrase.endswith("*") else folded == phrase
+        for phrase in (fold(phrase.strip("^$ ")) for phrase in phrases)
+    )
+
+
 def is_order(text: str, locale: Locale) -> bool:
     """Return whether a sentence gives orders to the machine that reads it."""
     return has(text, locale.signals.orders)

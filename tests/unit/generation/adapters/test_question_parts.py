@@ -22,6 +22,7 @@ from footnote_generation.ports import ModelRequest, Words
         ("According to the lease, what is the deposit?", ["According to the lease, what is the deposit?"]),
         ("Compare the weight of the Alto 4 and the Alto 4X", ["Alto 4", "Alto 4X"]),
         ("Compare the rent in Ghent and in Turin", ["Compare the rent in Ghent and in Turin"]),
+        ("¿Cuántas camas tiene y cuánto cuesta una noche?", ["¿Cuántas camas tiene", "y cuánto cuesta una noche?"]),
     ],
 )
 def test_a_question_is_cut_where_a_second_one_begins(question: str, asked: list[str]) -> None:

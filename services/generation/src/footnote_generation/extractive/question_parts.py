@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from footnote_text import intents, locales, question_context
 from footnote_text import language as languages
-from footnote_text import locales, question_context
 from footnote_text.intents import Intent
 from footnote_text.lexical import fold, is_unspaced
 
@@ -32,7 +32,7 @@ def parted(text: str) -> list[tuple[str, str]]:
     locale = locales.known(code)
     if locale is None or read(text).wish in {Intent.COMPARISON, Intent.SUMMARY}:
         return [(text, text)]
-    cuts = _cuts(said.question, frozenset(map(fold, locale.signals.asking)))
+    cuts = _cuts(said.question, locale.signals.asking)
     if not cuts or len(cuts) >= _MOST:
         return [(text, text)]
     halves = [said.question[a:b].strip(" ,，") for a, b in zip([0, *cuts], [*cuts, len(said.question)], strict=True)]
@@ -43,12 +43,13 @@ def parted(text: str) -> list[tuple[str, str]]:
             enumerate(zip(halves, questions, strict=True))]  # fmt: skip
 
 
-def _cuts(text: str, asking: frozenset[str]) -> list[int]:
+def _cuts(text: str, phrases: tuple[str, ...]) -> list[int]:
     """Return where a second question begins: at a question word after a comma or after one word that joins.
 
     What stands before must ask too: "According to the lease, what …" asks one thing.
     """
     words = list(_WORD.finditer(text))
+    asking = frozenset(fold(word[0]) for word in words if intents.is_one(word[0], phrases))
     asks = [at for at, word in enumerate(words) if fold(word[0]) in asking]
     found = []
     for at in asks[1:]:
