@@ -124,6 +124,10 @@ ASKING_CHINESE = re.compile(
 )
 
 
+# "Wie hoch", "hoe lang": the adjective says what is measured, and the answer rather a number. A noun has a capital.
+_DEGREE = {code: re.compile(rf"\b(?i:{how})\s+([a-zäöüßëï]{{2,40}})\b") for code, how in (("de", "wie"), ("nl", "hoe"))}
+
+
 @memoised(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))
 def read(text: str) -> Question:
     """Take a question apart; more than one part of an answer asks about it."""
@@ -138,7 +142,8 @@ def read(text: str) -> Question:
     verbs = frozenset[str]() if locale is None else intents.single((*locale.signals.yes_no, *locale.signals.asking))
     if leans.subject or leans.before:
         verbs |= ANAPHORIC.get(language, frozenset())
-    meant = [word for word in analysed.words if word.stems and not _asks(word, asking, verbs)]
+    degrees = [match.span(1) for match in _DEGREE[language].finditer(text)] if language in _DEGREE else []
+    meant = [word for word in analysed.words if word.stems and not _asks(word, [*asking, *degrees], verbs)]
     # "Summarise", "total", "steps" say what to do with the passages, and need not stand in them.
     about = tuple(word for word in meant if fold(word.text) not in said) or tuple(meant)
     category = _CATEGORY.search(text)
@@ -163,6 +168,8 @@ def _asks(word: Word, asking: Sequence[tuple[int, int]], verbs: frozenset[str]) 
     `verbs` are those that a question in its language may begin with, "muss" and "can" among them, and what else asks or
     points in it: they say how it is asked wherever they stand.
     """
+    if (word.start, word.end) in asking:
+        return True
     if is_unspaced(word.text[0]):
         at = bisect_right(asking, word.start, key=itemgetter(1))  # the first that ends after the word begins
         return at < len(asking) and asking[at][0] < word.end
