@@ -11,14 +11,14 @@ from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
 from footnote_text.tables import Row
 
-from footnote_generation.extractive import cells, meaning
+from footnote_generation.extractive import cells, meaning, pairs
 from footnote_generation.extractive.cells import asked_cells
 from footnote_generation.extractive.confidence import confidence, signs
 from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Kind, Question, read
-from footnote_generation.extractive.ranking import Ranked, rank
+from footnote_generation.extractive.ranking import Ranked, rank, tells
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import analyse
@@ -61,10 +61,12 @@ class Search:
         found = units(sources, question.language)
         ranked = rank(self.question, found, [source.score for source in sources])
         self._support = support(self.question, ranked, found) if ranked else 0.0
-        # A heading speaks for what is told below it, and tells nothing itself.
-        ranked = [item for item in ranked if not item.unit.is_heading]
+        # A heading speaks for what is told below it, and tells nothing itself; so does what but repeats the question.
+        ranked = [item for item in ranked if not item.unit.is_heading and tells(self.question, item.unit)]
         self._ranked = fitting(self.question, ranked, found, self._by_number, self._rows)
         self._comparison = Comparison(self.question, self._ranked, found, self._by_number, self._rows)
+        compares = self.question.wish is Intent.COMPARISON
+        self._pair = pairs.find(self.question, self._ranked, found, self._by_number, self._rows) if compares else None
 
     @property
     def texts(self) -> Sequence[str]:
@@ -76,6 +78,9 @@ class Search:
         question = self.question
         if not self._ranked:
             return Draft((), 0.0)
+        if self._pair is not None:
+            both = tuple((unit.text, unit.source) for unit in self._pair)
+            return Draft(both, 1.0, question.wish, tuple((one,) for one in both))
         ranked = self._comparison.ranked(likeness) if likeness else self._ranked
         passages = show(question, ranked, self._by_number)
         if passages is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from footnote_text.anaphora import begins_anaphorically
+from footnote_text.intents import Intent
 from footnote_text.lexical import word_set
 
 from footnote_generation.extractive.passages import Unit
@@ -171,6 +172,13 @@ def rank(
         )
         ranked.append(Ranked(unit, score, min(1.0, own + nearby), together, covered_by_source[unit.source]))
     return sorted(ranked, key=lambda item: (-item.score, item.unit.rank, item.unit.place))
+
+
+def tells(question: Question, unit: Unit) -> bool:
+    """Whether a sentence says a word or an amount that the question does not; to yes or no, its words may be enough."""
+    if question.wish is Intent.YES_NO or question.kind is Kind.YES_NO or unit.analysed.quantities:
+        return True
+    return any(word.stems and question.analysed.stems.isdisjoint(word.stems) for word in unit.analysed.words)
 
 
 def _penalty(question: Question, unit: Unit) -> float:
