@@ -3,10 +3,10 @@
     PYTHONPATH=tests:tests/bench python -m finder.collect ADDRESS INTO [MORE]
 
 ADDRESS is that of a running deployment, INTO the folder for the files of `finder.fit`. Of each set a collection with e5
-is made and filled by the command line of the checkout, then asked. SQuAD-13 and PIAF are read from the shared folder
-(FOOTNOTE_SHARED); from the folder MORE: SQuAD 2.0 (dev-v2.0.json), a checkout of WikiTableQuestions, and of XQuAD
-xquad.de.json and xquad.zh.json, whose passages BM25 finds here, with the questions in xquad.en.json and xquad.es.json.
-What is absent is named and left out.
+is made and filled by the command line of the checkout, then asked. SQuAD-13 and PIAF, which only judge, are read from
+the shared folder (FOOTNOTE_SHARED); from the folder MORE: XQuAD in four languages (xquad.en.json), SQuAD-it
+(squad-it.json) and a checkout of WikiTableQuestions. For questions in another language than their passages BM25 finds
+the passages by the questions of XQuAD in theirs. What is absent is named and left out.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from footnote_kit.edge import EdgeStub
 from support.answer_sets import Bm25
 from support.shared import shared_dir
 
+_SQUADS = {"squad-it": "squad-it.json", **{f"xquad-{code}": f"xquad.{code}.json" for code in ("en", "de", "es", "zh")}}
+"""Sets in SQuAD's format, and their files."""
 PARTS = (ANSWER_PART_SOURCES, ANSWER_PART_MANIFEST)
 
 
@@ -78,8 +80,9 @@ def _sets(more: Path | None) -> Iterator[QuestionSet]:
         folder = shared / "data" / name if shared else None
         if _there(name, folder):
             yield beir(name, folder, 120)
-    if _there("squad-2", more and more / "dev-v2.0.json"):
-        yield squad("squad-2", [more / "dev-v2.0.json"], 150)
+    for name, file in _SQUADS.items():
+        if _there(name, more and more / file):
+            yield squad(name, [more / file], 120)
     if _there("wtq", more and more / "WikiTableQuestions"):
         yield lookups("wtq", more / "WikiTableQuestions", 100)
 
@@ -103,7 +106,7 @@ def fill(address: str, questions: QuestionSet, collection: str) -> None:
 
 
 def translated(more: Path, into: Path, language: str, others: Sequence[str]) -> None:
-    """Write the questions of XQuAD in a language, and in others, with the passages of that language that BM25 finds.
+    """Write questions of XQuAD in other languages with the passages that BM25 finds by the same questions in theirs.
 
     Across languages words find nothing: the score is a share of what meaning alone gives, 0.6.
     """
@@ -121,7 +124,6 @@ def translated(more: Path, into: Path, language: str, others: Sequence[str]) -> 
         for source in sources:
             source.filename = source.chunk_id.partition("#")[0]
         found.append((asked, sources))
-    _write(into / f"xquad-{language}-bm25.gz", [_line(asked, asked.question, sources) for asked, sources in found])
     ids = {question: key for key, question in _questions(more, language).items()}
     for other in others:
         said = _questions(more, other)

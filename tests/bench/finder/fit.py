@@ -2,13 +2,13 @@
 
     PYTHONPATH=tests:tests/bench python -m finder.fit FOLDER [WEIGHTS.json]
 
-FOLDER has a file a set and way of searching: "squad-13-e5.gz", "xquad-de-bm25.gz", "xl-en-zh.gz", by `finder.collect`.
+FOLDER has a file a set and way of searching: "squad-13-e5.gz", "xquad-de-e5.gz", "xl-en-zh.gz", by `finder.collect`.
 Logistic regression by Newton's method: whether a sentence or row holds the answer, from its signs and its likeness to
 the question by e5, over the likeliest by words. Questions that nothing answers are those of the sets, those whose
 article is left out, those whose sentence is taken out of its passage ("gap") or whose column out of its table
 ("column"). Each prose question is asked once more "otherwise": with most of its words unknown, as in a paraphrase, and
-its likeness as it is. Each set weighs the same. Printed for each set is what weights fitted on the others are worth on
-it.
+its likeness as it is. Each set weighs the same. SQuAD-13 and PIAF only judge. Printed for each set is what
+weights fitted on the others are worth on it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ from footnote_generation.extractive.meaning import COMPARED, Comparison, share
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Question, read
-from footnote_generation.extractive.ranking import rank
+from footnote_generation.extractive.ranking import rank, tells
 from footnote_generation.extractive.signs import LIKENESS, NAMES, Table
 from numpy.typing import NDArray
 
 PENALTY = 30.0
+JUDGES = frozenset({"squad-13", "piaf-fr"})
+"""The sets that no weights are fitted on."""
 UNKNOWN = 0.6
 """The share of words that a question asked otherwise does not share; names and amounts stay."""
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
@@ -104,7 +106,8 @@ def _compared(
 ) -> tuple[Comparison, list[bool]]:
     """Return the candidates as `compose` finds them, and which are right."""
     ranked = rank(question, found, [source.score for source in sources.values()])
-    ranked = fitting(question, [item for item in ranked if not item.unit.is_heading], found, sources)
+    ranked = [item for item in ranked if not item.unit.is_heading and tells(question, item.unit)]
+    ranked = fitting(question, ranked, found, sources)
     holds = {(unit.source, unit.place): one for unit, one in zip(found, right, strict=True)}
     held = [holds[item.unit.source, item.unit.place] for item in ranked[:COMPARED]]
     return Comparison(question, ranked, found, sources), held
@@ -218,9 +221,12 @@ async def collected(paths: Sequence[Path]) -> dict[str, list[Case]]:
     likeness = EmbeddingLikeness(seconds=math.inf)
     sets: dict[str, list[Case]] = {}
     for path in paths:
-        name = path.stem.split("-")[0] if path.stem.startswith("x") else path.stem.rpartition("-")[0]
-        sets.setdefault(name, []).extend(await cases(path, likeness))
+        sets.setdefault(_set_of(path), []).extend(await cases(path, likeness))
     return sets
+
+
+def _set_of(path: Path) -> str:
+    return path.stem.split("-")[0] if path.stem.startswith("x") else path.stem.rpartition("-")[0]
 
 
 def main(folder: Path, into: Path | None) -> None:
@@ -229,15 +235,16 @@ def main(folder: Path, into: Path | None) -> None:
     sets = asyncio.run(collected(paths))
     if not sets:
         raise SystemExit(f"{folder} has no collected questions; see finder.collect")
+    fitted = {name: cases for name, cases in sets.items() if name not in JUDGES}
     for name, judged in sets.items():
-        report(f"{name}, weights of the others", fit([one for other, one in sets.items() if other != name]), judged)
-    found = fit(list(sets.values()))
+        report(f"{name}, weights of the others", fit([one for other, one in fitted.items() if other != name]), judged)
+    found = fit(list(fitted.values()))
     if into is not None:
         signs = zip((*NAMES, *LIKENESS), found.weights, strict=True)
         rounded = {name: round(float(weight), 4) for name, weight in signs}
         told = {
             "fitted_by": "tests/bench/finder/fit.py",
-            "fitted_on": sorted(path.stem for path in folder.glob("*.gz")),
+            "fitted_on": sorted(path.stem for path in folder.glob("*.gz") if _set_of(path) not in JUDGES),
         }
         into.write_text(json.dumps({**told, "constant": round(found.constant, 4), "weights": rounded}, indent=1) + "\n")
 

@@ -103,7 +103,7 @@ async def test_two_sentences_that_are_sure_are_both_shown() -> None:
     minutes = Source(
         number=1, filename="m.docx", text=f"Here is the paint line. {late} {reason} Salaries stay.", score=0.8
     )
-    likeness = ByHand({"six weeks": 1.5, "the oven": 1.5}, other=-0.5)
+    likeness = ByHand({"six weeks": 1.8, "the oven": 1.8}, other=-0.5)
     answer = await said(likeness, minutes, question="What about the paint line?")
     assert "six weeks late [1]." in answer
     assert "the oven [1]." in answer

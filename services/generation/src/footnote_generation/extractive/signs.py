@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text.anaphora import begins_anaphorically
 from footnote_text.lexical import is_unspaced
 from footnote_text.tables import Row
 from numpy.typing import NDArray
@@ -30,11 +29,11 @@ SIGNS = (
     # neighbours; its passage; any passage.
     "own", "above", "near", "passage", "anywhere",
     # The rarest word that is missing: under the headings, in the passage, everywhere.
-    "missing", "missing_passage", "missing_anywhere", "pointing",
+    "missing", "missing_passage", "missing_anywhere",
     # Names, and what has a digit: in sentence and headings, in the passage, in the question at all.
     "names", "names_passage", "has_names", "marks", "marks_passage", "has_marks",
-    # The question's first and last word of meaning, and the noun that it asks for.
-    "first", "last", "first_passage", "last_passage", "sought", "kind",
+    # The noun, and the kind of thing, that the question asks for.
+    "sought", "kind",
     # The search's word on the passage.
     "score", "share", "rank",
     "row", "length", "question_mark", "unspaced", "foreign", "single", "fresh", "other_names",
@@ -50,11 +49,9 @@ _OF_ROWS = (
 )  # fmt: skip
 NAMES = (*SIGNS, *(f"row_{name}" for name in _OF_ROWS))
 """The columns: the signs, and those again that weigh otherwise in a row of a table, 0 for a sentence."""
-LIKENESS = (
-    "alike", "alike_lead", "alike_order", "alike_mean", "alike_best",
-    *(f"alike_{name}" for name in ("own", "above", "foreign", "row")),
-)  # fmt: skip
-"""The columns of likeness: itself, beside the other sentences, and where words say much or nothing."""
+LIKENESS = ("alike", "alike_lead")
+"""The columns of likeness: itself, and above the others. Beside the mean or the order of all it tells little: in a
+handbook, unlike an encyclopedia, all sentences found are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +103,9 @@ def signs(
     return np.concatenate([table, again * table[:, [SIGNS.index("row")]]], 1)
 
 
-def of_likeness(table: Table, likeness: NDArray[np.float64]) -> Table:
-    """Return the signs LIKENESS of sentences with the signs `table`, at least one; `likeness` has one each."""
-    beside = [_lead(likeness), _order(likeness), likeness - likeness.mean(), np.full_like(likeness, likeness.max())]
-    columns = [table[:, SIGNS.index(name)] for name in ("own", "above", "foreign", "row")]
-    return np.stack([likeness, *beside, *(likeness * column for column in columns)], 1)
+def of_likeness(likeness: NDArray[np.float64]) -> Table:
+    """Return the signs LIKENESS of sentences, at least one."""
+    return np.stack([likeness, _lead(likeness)], 1)
 
 
 def _asked(question: Question, found: Sequence[Unit]) -> _Asked:
@@ -158,8 +153,6 @@ def _row(
     under = _most(own, _said(asked, headings, _groups(headings)))
     near = _most(under, _said(asked, unit.before | unit.after, frozenset()))
     passage = _most(under, _said(asked, unit.around, groups))
-    points = not unit.is_row and begins_anaphorically(unit.text, unit.language)
-    pointing = _most(under, _said(asked, unit.before, frozenset())) if points else under
     named = [float(name) for name in asked.names]
     ones = [1.0] * len(own)
     in_unit, in_passage = marks(f"{unit.text} . {over}"), marks(f"{source.text} . {over}")
@@ -183,17 +176,12 @@ def _row(
         _missing(under, asked),
         _missing(passage, asked),
         _missing(everywhere, asked),
-        _share(pointing, asked.weights),
         _share(under, named, 1.0),
         _share(passage, named, 1.0),
         float(any(named)),
         len(wanted & in_unit) / len(wanted) if wanted else 1.0,
         len(wanted & in_passage) / len(wanted) if wanted else 1.0,
         float(bool(wanted)),
-        under[0] if under else 0.0,
-        under[-1] if under else 0.0,
-        passage[0] if passage else 0.0,
-        passage[-1] if passage else 0.0,
         sought,
         answers_kind(question, unit),
         source.score,
