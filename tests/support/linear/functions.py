@@ -92,6 +92,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.intents.without": lambda t: intents.without(t, locales.choose("en").signals.summary),
     "footnote_text.intents.seeks_nothing": intents.seeks_nothing,
     "footnote_text.intents.wish": lambda t: [intents.wish(t, locales.choose(code)) for code in ("en", "fr", "zh")],
+    "footnote_text.intents.is_one": lambda t: intents.is_one(t, locales.choose("es").signals.asking),
     "footnote_text.intents.is_order": lambda t: [intents.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),

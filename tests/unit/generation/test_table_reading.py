@@ -21,6 +21,8 @@ TABLES = [
 class Likeness:
     """Gives each text a vector of its own length; keeps what it was asked."""
 
+    knows_meaning = True
+
     def __init__(self, provider: str, *, late: bool = False) -> None:
         self.provider, self._late = provider, late
         self.asked: list[tuple[str, list[str]]] = []

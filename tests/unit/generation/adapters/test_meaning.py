@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib import resources
 
 import pytest
@@ -15,6 +16,7 @@ from footnote_generation.extractive import cells, meaning
 from footnote_generation.extractive.compose import Search
 from footnote_generation.extractive.passages import Above
 from footnote_generation.extractive.provider import Extractive
+from footnote_generation.extractive.question import read
 from footnote_generation.extractive.signs import LIKENESS, NAMES
 from footnote_generation.ports import Compared, ModelRequest, Words
 from footnote_generation.settings import Settings
@@ -103,12 +105,21 @@ async def test_two_sentences_that_are_sure_are_both_shown() -> None:
     minutes = Source(
         number=1, filename="m.docx", text=f"Here is the paint line. {late} {reason} Salaries stay.", score=0.8
     )
-    likeness = ByHand({"six weeks": 1.8, "the oven": 1.8}, other=-0.5)
+    likeness = ByHand({"six weeks": 2.1, "the oven": 2.1}, other=-0.5)
     answer = await said(likeness, minutes, question="What about the paint line?")
     assert "six weeks late [1]." in answer
     assert "the oven [1]." in answer
     assert meaning.share(0.4) == meaning.SHARE
     assert meaning.share(0.9) * 0.9 == pytest.approx(meaning.SURE)
+
+
+def test_a_passage_in_another_language_needs_less_of_a_chance() -> None:
+    ranked = Search(QUESTION, [SOURCE])._ranked[:1]
+    said, abroad = (meaning.support(replace(read(QUESTION), language=code), ranked) for code in ("en", "fr"))
+    at = [replace(item, score=meaning.LEAST) for item in ranked]
+    assert meaning.support(read(QUESTION), at) == pytest.approx(0.5)
+    assert abroad >= said
+    assert meaning.LEAST_ABROAD < meaning.LEAST
 
 
 @pytest.mark.parametrize(

@@ -85,13 +85,13 @@ class Search:
         passages = show(question, ranked, self._by_number)
         if passages is not None:
             groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
-            sure = meaning.support(_within(ranked, passages)) if likeness else self._support
+            sure = meaning.support(question, _within(ranked, passages)) if likeness else self._support
             return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
         if likeness:
             chosen = _choose(question, ranked, 2, meaning.share(ranked[0].score))
         else:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
-        sure = meaning.support(chosen) if likeness else self._support
+        sure = meaning.support(question, chosen) if likeness else self._support
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
         sentences = tuple((tidy(item.unit, question, self._rows.of(item.unit)), item.unit.source) for item in chosen)
         return Draft(sentences, sure, wish, first=chosen[0].unit)

@@ -49,9 +49,11 @@ _OF_ROWS = (
 )  # fmt: skip
 NAMES = (*SIGNS, *(f"row_{name}" for name in _OF_ROWS))
 """The columns: the signs, and those again that weigh otherwise in a row of a table, 0 for a sentence."""
-LIKENESS = ("alike", "alike_lead")
-"""The columns of likeness: itself, and above the others. Beside the mean or the order of all it tells little: in a
-handbook, unlike an encyclopedia, all sentences found are alike."""
+LIKENESS = ("alike", "alike_lead", "alike_abroad")
+"""The columns of likeness: itself, above the others, and beside the mean in another language than the question's.
+
+In the question's language the mean tells little: in a handbook, unlike an encyclopedia, all found are alike.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,10 @@ def signs(
     return np.concatenate([table, again * table[:, [SIGNS.index("row")]]], 1)
 
 
-def of_likeness(likeness: NDArray[np.float64]) -> Table:
-    """Return the signs LIKENESS of sentences, at least one."""
-    return np.stack([likeness, _lead(likeness)], 1)
+def of_likeness(table: Table, likeness: NDArray[np.float64]) -> Table:
+    """Return the signs LIKENESS of sentences with the signs `table`, at least one; `likeness` has one each."""
+    abroad = (likeness - likeness.mean()) * table[:, SIGNS.index("foreign")]
+    return np.stack([likeness, _lead(likeness), abroad], 1)
 
 
 def _asked(question: Question, found: Sequence[Unit]) -> _Asked:
