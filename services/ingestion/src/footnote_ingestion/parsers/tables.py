@@ -133,25 +133,41 @@ def _is_label(text: str) -> bool:
 
 
 def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
-    """Return the columns that name the rows: the first that distinguish them, or a number with the name beside it."""
+    """Return the columns that name the rows: the first that distinguish them, or a number with the name beside it.
+
+    Plain numbers alone tell no names apart: rows that are counted are named by the columns beside as well.
+    """
     seen: list[tuple[str, ...]] = [() for _ in rows]
+    told = list(seen)
     width = max((len(row) for row in rows), default=0)
     if width < 2:
         return frozenset()
     named = False
+    found: frozenset[int] = frozenset()
     for column in range(min(width - 1, _MOST_NAMING)):
         texts = [row[column] if column < len(row) else "" for row in rows]
         figures = sum(looks_numeric(text) and not looks_like_year(text) and not is_range(text) for text in texts)
-        if column and figures * 2 > len(texts) and (named or len(set(seen)) == len(seen)):
-            return frozenset(range(column))
-        named = named or (figures * 2 <= len(texts) and len(set(texts)) > 1) or len(texts) == 1
+        plain = figures * 2 > len(texts)
+        with_this = [(*above, text) for above, text in zip(seen, texts, strict=True)]
+        known = column and (named or len(set(seen)) == len(seen))
+        if plain and known and (found or not _repeats(seen, with_this)):
+            return found or frozenset(range(column))
+        named = named or (not plain and len(set(texts)) > 1) or len(texts) == 1
         above = ""
         for at, text in enumerate(texts):  # an empty cell goes on naming what the cell above it names
             above = text or above
             seen[at] = (*seen[at], above)
-        if named and len(set(seen)) == len(seen):
+            told[at] = told[at] if plain else (*told[at], above)
+        if named and len(set(told)) == len(told):
             return frozenset(range(column + 1))
-    return frozenset({0})
+        if named and not (plain or found) and len(set(seen)) == len(seen):
+            found = frozenset(range(column + 1))
+    return found or frozenset({0})
+
+
+def _repeats(names: Sequence[tuple[str, ...]], with_more: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether a column repeats its texts where the names repeat: a code of theirs, and no value."""
+    return len(set(with_more)) == len(set(names)) < len(names)
 
 
 def pair_text(row: Sequence[str]) -> str:

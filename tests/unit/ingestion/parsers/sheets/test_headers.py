@@ -349,7 +349,7 @@ def test_rows_are_named_by_cells_that_go_on_below_and_beside_codes(tmp_path: Pat
                   [None, "Late", 16]]  # fmt: skip
     workbook(tmp_path / "a.xlsx", grid, [])
     found = kept(WorkbookParser(), tmp_path / "a.xlsx")
-    assert [row.headers for row in found] == [("Mill", "Early"), ("Late",), ("Hill", "Early"), ("Late",)]
+    assert [row.headers for row in found] == [("Mill", "Early"), ("Mill", "Late"), ("Hill", "Early"), ("Hill", "Late")]
     grid = [["County", "Code", "Name", "Cast", "Valid"], [25, 1, "Mill", 12, 10], [25, 2, "Hill", 14, 14],
             [25, 3, "Weir", 9, 7]]  # fmt: skip
     workbook(tmp_path / "b.xlsx", grid, [])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.rows import Headers, SheetPlaces, Span, TableRows, Typed, pack_anchors
 from footnote_ingestion.parsers.sheets import headers
+from footnote_ingestion.parsers.sheets.beside import captions, tables_beside
 from footnote_ingestion.parsers.sheets.headers import filled_cells, kind_of
+from footnote_ingestion.parsers.sheets.row_names import RowNames
 from footnote_ingestion.parsers.tables import (
     HEADER_SEPARATOR,
     are_pairs,
     header_path,
-    is_day,
     is_range,
     looks_numeric,
     naming_columns,
@@ -62,6 +64,7 @@ class GridWriter:
         self._figures: frozenset[int] = frozenset()
         self._texts: frozenset[int] = frozenset()
         self._table: TableRows | None = None
+        self._names = RowNames(())
         self._header_row = 0
         self._unused: set[int] = set()
         self._pairs = False
@@ -101,6 +104,7 @@ class GridWriter:
         self._header_row, self._decided = header_row, True
         self._unused = {column for column, path in enumerate(paths) if path}
         self._table = TableRows(self._out, self._headers, naming=naming, name=name)
+        self._names = RowNames(naming)
 
     def _end_part(self) -> None:
         while self._pending:
@@ -109,6 +113,7 @@ class GridWriter:
             writer.close()
         self._beside = []
         self._decided = False
+        self._names.blank()
         if self._unused:  # headers without values are in no row, but must not be lost
             names = map(HEADER_SEPARATOR.join, self._headers)
             self._lines(self._header_row, [name if at in self._unused else "" for at, name in enumerate(names)])
@@ -152,8 +157,8 @@ class GridWriter:
     def _settle(self, rows: list[Row]) -> None:
         """Decide what the first rows of a part are, and write them."""
         own = _owns(rows)
-        if self._apart and (parts := _tables_beside(own)):
-            groups = _captions(own, parts)
+        if self._apart and (parts := tables_beside(own)):
+            groups = captions(own, parts)
             self._beside = [
                 (start, end, self._part_beside(start, group)) for (start, end), group in zip(parts, groups, strict=True)
             ]
@@ -206,6 +211,14 @@ class GridWriter:
             number = 0 if self._table is None or found is not None else self._table.number
             naming = frozenset({0}) if self._pairs else naming_columns([values for _, values, _, _ in below])
             self._table = TableRows(self._out, paths, naming=naming, said=above, number=number)
+            self._names = RowNames(naming)
+        if found is not None and self._headers:
+            heads = rows[found.last : found.body + 1]
+            for (above_it, *_), (number, values, covered, _) in pairwise(heads):
+                if number > above_it + 1:
+                    self._names.blank()
+                if number < below[0][0]:
+                    self._section(values, _own(values, covered))
         if found is not None:
             self._figures = self._texts = frozenset()
         if self._headers:
@@ -236,6 +249,8 @@ class GridWriter:
         """Return whether a row may be another header: different texts in most columns that otherwise hold figures."""
         if not self._headers or len(self._figures) < _LEAST_NAMED:
             return False
+        if len(self._headers[0]) >= _LEAST_NAMED and values[0]:
+            return False  # rows that describe the columns, each with its own name, go on
         over = [values[at] for at in self._figures if at < len(values) and values[at] and at not in covered]
         return (
             len(over) * 2 > len(self._figures)
@@ -267,16 +282,37 @@ class GridWriter:
         if self._pairs and _width(own) <= 2 and own[0]:
             self._pair(number, own, typed)
             return
-        across = covered and len({value for value in values if value}) == 1  # one cell over the whole row
-        if (not self._headers or across) and filled_cells(own) == 1:
-            self._lines(number, own)
-            return
+        above: Sequence[str] = ()
+        if filled_cells(own) == 1:
+            across = covered and len({value for value in values if value}) == 1  # one cell over the whole row
+            if self._headers and (across or (own[0] and filled_cells(values) == 1)):
+                self._section(values, own)
+            elif self._headers:
+                above = self._names.above(values)
+            if not self._headers or across:
+                self._lines(number, own)
+                return
+        elif self._headers:
+            above = self._names.above(values)
         values = values if self._headers else own
         if self._unused:
             self._unused.difference_update(column for column, value in enumerate(values) if value)
         assert self._table is not None
-        text, spans = row_text(self._table.names, values)
-        self._row(number, text, spans, values, typed)
+        text, spans = self._text(values, above) if above else row_text(self._table.names, values)
+        self._row(number, text, spans, values, typed, above)
+
+    def _section(self, values: Sequence[str], own: Sequence[str]) -> None:
+        """Take a row that has one cell as the possible name of a section."""
+        self._names.section(next(filter(None, own), ""), across=filled_cells(values) * 2 > len(self._headers))
+
+    def _text(self, values: Sequence[str], above: Sequence[str]) -> tuple[str, list[Span]]:
+        """Return a row's text, its first value after the names `above` it, and where its values are."""
+        assert self._table is not None
+        first = next(at for at, value in enumerate(values) if value)
+        path = HEADER_SEPARATOR.join([*above, values[first]])
+        text, spans = row_text(self._table.names, [*values[:first], path, *values[first + 1 :]])
+        column, _, end = spans[0]
+        return text, [(column, end - len(values[first]), end), *spans[1:]]
 
     def _pair(self, number: int, values: Sequence[str], typed: Typed | None) -> None:
         """Write a name and its value."""
@@ -287,13 +323,16 @@ class GridWriter:
         spans = [(0, 0, len(name)), (1, len(name) + 2, len(name) + 2 + len(values[1]))]
         self._row(number, pair_text(values), spans, values, typed)
 
-    def _row(self, number: int, text: str, spans: Sequence[Span], values: Sequence[str], typed: Typed | None) -> None:
+    def _row(
+        self, number: int, text: str, spans: Sequence[Span], values: Sequence[str], typed: Typed | None,
+        above: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         assert self._table is not None
         place = self._places.of_range(number, spans[0][0], spans[-1][0])
         if typed is None:
             typed = [*map(self._out.numbers.cell, values)]
         cells = self._places.of_row(number, len(values))
-        self._table.write(number + 1, text, spans, place, cells=cells, typed=typed)
+        self._table.write(number + 1, text, spans, place, cells=cells, typed=typed, above=above)
 
     def _lines(self, number: int, values: Sequence[str]) -> None:
         text, spans = row_text((), values)
@@ -349,42 +388,6 @@ def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:
 def _texts(own: Sequence[Sequence[str]]) -> frozenset[int]:
     """Return the columns that hold any texts."""
     return frozenset(column for row in own for column, value in enumerate(row) if value and not looks_numeric(value))
-
-
-def _tables_beside(own: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the column ranges of tables separated by blank columns, each with row names; none for one table."""
-    width = max((len(row) for row in own), default=0)
-    filled = [any(column < len(row) and row[column] for row in own) for column in range(width)]
-    parts: list[tuple[int, int]] = []
-    for column in range(width):
-        if filled[column] and (not column or not filled[column - 1]):
-            end = next((at for at in range(column, width) if not filled[at]), width)
-            parts.append((column, end))
-    if len(parts) < 2 or not all(_stands_alone(own, start, end) for start, end in parts):
-        return []
-    return parts
-
-
-def _captions(own: Sequence[Sequence[str]], parts: Sequence[tuple[int, int]]) -> Sequence[str]:
-    """Return the captions of adjacent tables if the row above their headers has one for each; else empty ones."""
-    header = next(
-        (at for at, row in enumerate(own) if all(filled_cells(row[start:end]) > 1 for start, end in parts)), 0
-    )
-    above = own[header - 1] if header else ()
-    captions = [above[start] for start, _ in parts if start < len(above)]
-    if filled_cells(above) != len(parts) or len(set(captions) - {""}) != len(parts):
-        return [""] * len(parts)
-    return captions
-
-
-def _stands_alone(own: Sequence[Sequence[str]], start: int, end: int) -> bool:
-    """Return whether columns are a table by themselves: a header over rows that begin with names."""
-    rows = [row[start:end] for row in own if any(row[start:end])]
-    full = [row for row in rows if filled_cells(row) > 1]
-    if end - start < 2 or len(full) < 3:
-        return False
-    texts = sum(kind_of(row[0]) == "t" or is_day(row[0]) for row in full[1:])
-    return bool(full[0][0]) and not any(map(looks_numeric, full[0])) and texts * 2 > len(full)
 
 
 def _width(row: Sequence[str]) -> int:

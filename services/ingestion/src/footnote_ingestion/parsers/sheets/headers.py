@@ -241,18 +241,21 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
     """Return whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
     row, mine = rows[at], own[at]
     filled = [column for column, text in enumerate(mine) if text]
-    if mine[0] and any(
+    over = mine[0] and any(
         column and row[column] == mine[0] and not mine[column] for column in figures if column < len(row)
-    ):
-        return False  # merged over names and values: a title
+    )
+    if over and not (rows[at + 1][0] == mine[0] and not own[at + 1][0]):
+        return False  # merged over names and values, and not over the rows below: a title
     if not filled:
         return any(row)
-    if any(len(mine[column]) > _LONGEST_GROUP for column in filled):
+    longest = _LONGEST_NAME if len(filled) * 2 > len(figures) else _LONGEST_GROUP
+    if any(len(mine[column]) > longest for column in filled):
         return False
     if any(kind_of(mine[column]) == "n" for column in filled):
         return counts_columns(mine) and not is_numbering(mine)
     if len(filled) > 1:
-        return any(column in figures for column, text in enumerate(row) if text)
+        inside = sum(_begins_inside(rows, own, at, column) for column in filled)
+        return inside * 2 < len(filled) and any(column in figures for column, text in enumerate(row) if text)
     column = filled[0]
     covers = [other for other, text in enumerate(row) if text == mine[column]]
     below = rows[at + 1]
@@ -261,6 +264,17 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
     if column < len(below) and below[column] and not own[at + 1][column]:
         return False  # it stands over the end of a merged group: a unit, or a remark
     return len(covers) > 1 or column in figures
+
+
+def _begins_inside(rows: Grid, own: Grid, at: int, column: int) -> bool:
+    """Return whether a merged cell begins over the inside of a group below: it heads no columns, as a title's part."""
+    row, mine = rows[at], own[at]
+    if column + 1 >= len(row) or mine[column + 1] or row[column + 1] != row[column]:
+        return False
+    below = next((one for one in range(at + 1, len(rows)) if any(rows[one][column : column + 1])), None)
+    if below is None or own[below][column]:
+        return False
+    return column > 0 and rows[below][column - 1] == rows[below][column]
 
 
 def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) -> Sequence[str]:
