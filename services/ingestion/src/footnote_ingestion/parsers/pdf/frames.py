@@ -16,22 +16,11 @@ _OPEN_LINES = 3
 
 def frames(rules: Rulings) -> list[tuple[list[float], list[float], Rulings, bool]]:
     """Return for touching lines where columns and bands of rows end, and whether a side is open."""
-    groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
-    for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
-        box = [rule.at, rule.start, rule.at, rule.end] if vertical else [rule.start, rule.at, rule.end, rule.at]
-        touched = [group for group in groups if _touch(group[2], box)]
-        merged: tuple[list[Rule], list[Rule], list[float]] = ([], [], box)
-        for group in touched:
-            merged[0].extend(group[0])
-            merged[1].extend(group[1])
-            other = group[2]
-            merged[2][:] = [
-                min(merged[2][0], other[0]), min(merged[2][1], other[1]),
-                max(merged[2][2], other[2]), max(merged[2][3], other[3]),
-            ]  # fmt: skip
-        groups = [group for group in groups if not any(group is one for one in touched)]
-        (merged[0] if vertical else merged[1]).append(rule)
-        groups.append(merged)
+    groups = _touching(rules.down, rules.across)
+    inner = [_without_box(*group) for group in groups]
+    if any(inner):
+        parts = [_touching(*one) if one else [group] for group, one in zip(groups, inner, strict=True)]
+        groups = [group for part in parts for group in part]
     found = []
     for down, across, (left, bottom, right, top) in groups:
         xs = _lasting(down, 0.5 * (top - bottom))
@@ -43,6 +32,46 @@ def frames(rules: Rulings) -> list[tuple[list[float], list[float], Rulings, bool
             ys = _with_open_rows(ys, xs, down)
             found.append((opened, ys[::-1], Rulings(across, down), len(opened) > len(xs)))
     return found
+
+
+_Group = tuple[list[Rule], list[Rule], list[float]]
+"""Vertical and horizontal lines, and the box around them."""
+
+
+def _touching(down: Sequence[Rule], across: Sequence[Rule]) -> list[_Group]:
+    """Return the lines in groups whose boxes touch."""
+    groups: list[_Group] = []
+    for vertical, rule in [*((True, rule) for rule in down), *((False, rule) for rule in across)]:
+        box = [rule.at, rule.start, rule.at, rule.end] if vertical else [rule.start, rule.at, rule.end, rule.at]
+        touched = [group for group in groups if _touch(group[2], box)]
+        merged: _Group = ([], [], box)
+        for group in touched:
+            merged[0].extend(group[0])
+            merged[1].extend(group[1])
+            other = group[2]
+            merged[2][:] = [
+                min(merged[2][0], other[0]), min(merged[2][1], other[1]),
+                max(merged[2][2], other[2]), max(merged[2][3], other[3]),
+            ]  # fmt: skip
+        groups = [group for group in groups if not any(group is one for one in touched)]
+        (merged[0] if vertical else merged[1]).append(rule)
+        groups.append(merged)
+    return groups
+
+
+def _without_box(
+    down: Sequence[Rule], across: Sequence[Rule], box: Sequence[float]
+) -> tuple[list[Rule], list[Rule]] | None:
+    """Return the lines within a box that is drawn around them and that none of them touches; None without one."""
+    left, bottom, right, top = box
+    inner_down = [rule for rule in down if min(abs(rule.at - left), abs(rule.at - right)) > NEAR]
+    inner_across = [rule for rule in across if min(abs(rule.at - bottom), abs(rule.at - top)) > NEAR]
+    if len(inner_down) < LEAST_DOWN or len(inner_down) == len(down) or len(inner_across) == len(across):
+        return None
+    touches = any(rule.start <= left + NEAR or rule.end >= right - NEAR for rule in inner_across) or any(
+        rule.start <= bottom + NEAR or rule.end >= top - NEAR for rule in inner_down
+    )
+    return None if touches else (inner_down, inner_across)
 
 
 def _open_side(outermost: float, end: float) -> list[float]:

@@ -17,9 +17,9 @@ from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.seeds import has_figures, is_seed
 from footnote_ingestion.parsers.pdf.spans import spread_down
 from footnote_ingestion.parsers.pdf.table_start import Words
-from footnote_ingestion.parsers.tables import header_depth, is_form
+from footnote_ingestion.parsers.tables import header_depth, is_form, is_range
 
-_FEW_FIGURES = 0.3
+_FEW_FIGURES, _MOSTLY = 0.3, 0.8
 _MOST_RULES = 3_000
 _LEAST_FILLED = 0.4
 _CROWDED = 0.2
@@ -215,9 +215,28 @@ def _depth(texts: Sequence[Sequence[str]]) -> int:
         if len(row) == len(set(row)) or any(is_figure(text) and YEAR.fullmatch(text) is None for text in row):
             break
         depth += 1
-    if 0 < depth < len(texts) - 1 and any(texts[depth]) and not any(map(is_figure, texts[depth])):
+    if depth >= len(texts) - 1:
+        return depth
+    if depth and any(texts[depth]) and not any(map(_is_value, texts[depth])):
         return depth + 1  # the same names below several years
-    return depth + header_depth(texts[depth:]) if depth < len(texts) - 1 else depth
+    return depth + max(header_depth(texts[depth:]), _named(texts[depth:]))
+
+
+def _named(texts: Sequence[Sequence[str]]) -> int:
+    """Return the number of leading rows, all without values, up to one that names the columns of figures below it."""
+    for at, row in enumerate(texts[: min(_MOST_HEAD_ROWS, len(texts) - 2)]):
+        if any(map(_is_value, row)):
+            return 0
+        below = texts[at + 1 : at + 3]
+        columns = [column for column in range(1, len(row)) if all(_is_value(one[column]) for one in below)]
+        if len(columns) * 2 > len(row) and sum(bool(row[column]) for column in columns) >= _MOSTLY * len(columns):
+            return at + 1
+    return 0
+
+
+def _is_value(text: str) -> bool:
+    """Return whether a cell holds a value, or those of several rows."""
+    return bool(text) and not is_range(text) and all(map(is_figure, text.split()))
 
 
 def _repeats(header: Sequence[str], row: Sequence[str]) -> bool:
@@ -271,7 +290,7 @@ def _band(
     named = sum(bool(row[named_at]) for row in rows)
     figured = sum(_is_whole(row, named_at) for row in rows)
     if not single and len(rows) >= 3 and figured > 1 and figured == sum(sum(map(bool, row)) > 1 for row in rows):
-        return rows
+        return _named_throughout(rows, named_at)
     if (
         not single
         and len(rows) >= 3
@@ -286,9 +305,21 @@ def _band(
                 made[-1] = [[*above, *below] for above, below in zip(made[-1], row, strict=True)]
         return made
     if not single and len(rows) == 2 and all(_is_whole(row, named_at) for row in rows):
-        return rows
+        return _named_throughout(rows, named_at)
     whole = [_by_line(word for row in rows for word in row[at]) for at in range(len(xs) - 1)]
     return [_spread(whole, xs, down, middle)]
+
+
+def _named_throughout(rows: list[list[list[Word]]], named_at: int) -> list[list[list[Word]]]:
+    """Return rows between two lines, each named by the words of the first that are left of all other rows' names."""
+    if named_at or not all(row[0] for row in rows):
+        return rows
+    begin = min(row[0][0].left for row in rows[1:])
+    outer = [word for word in rows[0][0] if word.right < begin]
+    own = rows[0][0][len(outer) :]
+    if not outer or not own or abs(own[0].left - begin) > own[0].top - own[0].bottom:
+        return rows
+    return [rows[0], *([[*outer, *row[0]], *row[1:]] for row in rows[1:])]
 
 
 def _by_line(words: Iterable[Word]) -> list[Word]:

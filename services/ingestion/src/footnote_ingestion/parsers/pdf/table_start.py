@@ -129,6 +129,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             several
             and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (start, right), size)
             and not _are_boxed_together(several, line, (start, right + size), rules)
+            and not _is_in_border(line, seeds, (start, right), rules, size)
         ):
             break
         count += line.bottom > last
@@ -160,6 +161,18 @@ def _are_boxed_together(lower: Line, upper: Line, sides: tuple[float, float], ru
     through = {round(rule.at) for rule in rules.down if rule.start < low and rule.end > high}
     inside = [at for at in through if sides[0] < at < sides[1]]
     return len(inside) >= _LEAST_DOWN
+
+
+def _is_in_border(line: Line, seeds: Sequence[Line], sides: tuple[float, float], rules: Rulings, size: float) -> bool:
+    """Return whether a line is in the same border as the first rows of figures, which have lines between them."""
+    first, second = sorted(seeds, key=lambda seed: -seed.top)[:2]
+    if not _rules_between(rules, (second.top, first.bottom), sides, size):
+        return False
+    low, high = (second.bottom + second.top) / 2, (line.bottom + line.top) / 2
+    through = [rule.at for rule in rules.down if rule.start < low and rule.end > high]
+    return any(sides[0] - _BESIDE * size < at < sides[0] for at in through) and any(
+        sides[1] - 1 < at < sides[1] + _BESIDE * size for at in through
+    )
 
 
 def _is_over(line: Line, named: float, figures: float, right: float, centre: float, size: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 
 import pypdfium2 as pdfium
 from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
@@ -21,7 +22,7 @@ from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, 
 from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.rows import TableRows
-from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, row_text
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, naming_columns, row_text
 
 _FEW_OBJECTS = 2_000
 """A page without columns of figures is searched for borders only if it has at most this many drawn objects."""
@@ -145,6 +146,13 @@ def _may_hold_table(lines: Sequence[Line]) -> bool:
     return count + len(seeds.beside(lines)) >= 2
 
 
+def _naming(rows: Sequence[Row]) -> frozenset[int]:
+    """Return the columns that name the rows: the first, and what distinguishes rows beside the same name."""
+    texts = [[cell.text for cell in row.cells] for row in rows]
+    beside_several = any(above[0] and above[0] == row[0] for above, row in pairwise(texts))
+    return naming_columns(texts) if beside_several else frozenset({0})
+
+
 def _is_full(grid: Grid) -> bool:
     """Return whether each column has a header and a figure in each of several rows, unlike a form."""
     cells = [cell.text for row in grid.rows for cell in row.cells[1:]]
@@ -202,7 +210,7 @@ class TableWriter:
         unused = dict.fromkeys(filter(None, headers))
         if self._table is None:
             paths = [tuple(header.split(HEADER_SEPARATOR)) if header else () for header in headers]
-            self._table = TableRows(self._out, paths, naming={0}, said=said)
+            self._table = TableRows(self._out, paths, naming=_naming(rows), said=said)
         self._out.numbers.learn([[cell.text for cell in row.cells] for row in rows])
         for row in rows:
             name = row.cells[0].text
