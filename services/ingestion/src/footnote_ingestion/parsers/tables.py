@@ -152,7 +152,7 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
         known = column and (named or len(set(seen)) == len(seen))
         if plain and known and (found or not _repeats(seen, with_this)):
             return found or frozenset(range(column))
-        named = named or (not plain and len(set(texts)) > 1) or len(texts) == 1
+        named = named or (not plain and len(set(texts)) > 1) or (len(texts) == 1 and bool(texts[0]))
         above = ""
         for at, text in enumerate(texts):  # an empty cell goes on naming what the cell above it names
             above = text or above

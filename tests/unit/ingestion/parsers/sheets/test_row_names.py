@@ -43,6 +43,33 @@ def test_a_merged_section_names_the_rows_below_it_without_blank_rows(tmp_path: P
     assert (found[3], found[4], found[6]) == (("North", "Ghent"), ("North", "Mons"), ("South", "Arlon"))
 
 
+def test_a_title_that_is_kept_in_view_is_no_header(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["", "", "", "", "Indicators", "Table 1"],
+        ["Year", "Prices", None, "Trade", None, None],
+        [None, "Food", "Rent", "Out", "In", "Net"], ["2009-10", 8.7, 7.3, 44.2, 65.1, 21.1],
+        ["2010-11", 9.1, 7.9, 45.0, 61.4, 16.2], ["2011-12", 9.9, 8.1, 47.3, 60.2, 13.4],
+    ]  # fmt: skip
+    book = workbook(tmp_path / "a.xlsx", grid, ["A2:A3", "B2:C2", "D2:F2"])
+    book.active.freeze_panes = "A2"
+    book.save(tmp_path / "a.xlsx")
+    found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
+    assert (found["B4"], found["D6"]) == (("Prices", "Food"), ("Trade", "Out"))
+
+
+def test_a_header_kept_in_view_needs_no_name_above_codes(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["", "CHF", 2015, 2016, 2017], ["", "Total", None, 14, 15], [3600, "Shares of the state"],
+        [3601, "Shares of the lands"], [3602, "Shares of the towns"], [3610, "Fees of the state"],
+        [3611, "Fees of the lands"], [3612, "Fees of the towns"],
+    ]  # fmt: skip
+    book = workbook(tmp_path / "a.xlsx", grid, [])
+    book.active.freeze_panes = "C2"
+    book.save(tmp_path / "a.xlsx")
+    found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
+    assert (found["B2"], found["D2"]) == (("CHF",), ("2016",))
+
+
 def test_a_row_without_values_names_no_others(tmp_path: Path) -> None:
     grid: Grid = [
         ["Town", "Homes", "Shops"], ["Names"], ["Ghent", 110, 25], ["Bruges", 90, 31], ["Mons"], ["Arlon", 55, 63],
@@ -104,6 +131,18 @@ HEADERS: dict[str, tuple[Grid, list[str], dict[str, tuple[str, ...]]]] = {
          ["2010-11", 7, 6, 5, 4, 3]],
         ["C1:D1", "E1:F1", "A2:A3", "B2:D2", "E2:F2"],
         {"B4": ("Exports", "Jute"), "D5": ("Exports", "Fish")},
+    ),
+    "a section merged over the values, below a header of numbers, above ranges": (
+        [["Land", "At the age of", None, None], [None, 0, 20, 60], [None, "Men", None, None],
+         ["Hesse", 79, "58-60", 22], ["Saar", 77, "57-59", 20], [None, "Women", None, None], ["Hesse", 83, 63, 25]],
+        ["A1:A2", "B1:D1", "B3:D3", "B6:D6"],
+        {"B4": ("At the age of", "0"), "C4": ("At the age of", "20"), "D7": ("At the age of", "60")},
+    ),
+    "ranges above a blank row": (
+        [["Land", "Total", "Age", None, None], [None, None, "0 - 14", "15 - 64", "65+"], [None],
+         ["All", 100, 20, 60, 20], [None], ["Hesse", 60, 12, 36, 12], ["Saar", 40, 8, 24, 8]],
+        ["A1:A2", "B1:B2", "C1:E1"],
+        {"B4": ("Total",), "C4": ("Age", "0 - 14"), "E7": ("Age", "65+")},
     ),
     "rows that describe the columns": (
         [["", "Slaughter ; Total", "Slaughter ; North", "Slaughter ; South"], ["Unit", "t", "t", "t"],

@@ -365,7 +365,7 @@ def _may_head(rows: Sequence[Row], *, kept: bool) -> bool:
     named = [row for row in own[titles:] if not headers.counts_columns(row)]
     return (
         all(filled_cells(row) > 1 for row in named)
-        and not any(looks_numeric(value) and len(value) != 4 for row in named for value in row)
+        and not any(looks_numeric(one) and len(one) != 4 and not is_range(one) for row in named for one in row)
         and filled_cells(own[-1]) > 2
     )
 

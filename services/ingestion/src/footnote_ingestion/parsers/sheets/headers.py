@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from footnote_ingestion.parsers.sheets.header_groups import groups_of
 from footnote_ingestion.parsers.tables import header_path, is_day, is_range, is_series, looks_like_year, looks_numeric
 
 Grid = Sequence[Sequence[str]]
@@ -40,11 +41,13 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     it.
     """
     figures = _columns_of_figures(own)
-    if known_last is not None and not _may_be_declared(own, known_last):
+    if known_last is not None and not (_may_be_declared(own, known_last) and _names_most(rows[known_last], figures)):
         known_last = None
     if known_last is None and not figures:
         return _by_words(rows, own)
     body = _first_of_body(own, figures) if known_last is None else _declared_body(own, figures, known_last)
+    if known_last is None and body:
+        body = next((at for at in range(1, body) if _is_section_over_values(rows, own, at, figures)), body)
     if not body or body > len(own):
         return None
     last = body - 1
@@ -144,6 +147,15 @@ def _may_be_declared(own: Grid, known_last: int) -> bool:
     return len(kinds) > 1 and (known_last > 0 or any(kind != "n" for kind in kinds) or is_numbering(own[known_last]))
 
 
+def _names_most(row: Sequence[str], figures: frozenset[int]) -> bool:
+    """Return whether a row has a text over at least half of the columns of figures; a title kept in view has not.
+
+    Figures of the first column may be codes, whose column needs no name.
+    """
+    values = [column for column in figures if column]
+    return 2 * sum(column < len(row) and bool(row[column]) for column in values) >= len(values)
+
+
 def _tells_apart(years: Sequence[str], row: Sequence[str], texts: Sequence[int]) -> bool:
     """Return whether texts below years name columns: each year is repeated under another text."""
     under = [(years[column], row[column]) for column in texts if column < len(years)]
@@ -202,6 +214,17 @@ def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
         and (filled[0] == 0 or all(text == own[filled[0]] for text in row if text))
         and (sum(1 for text in row if text) in (1, len(row)))
     )
+
+
+def _is_section_over_values(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> bool:
+    """Return whether a row is one cell over all columns of figures, all named above it, and a named row is below it."""
+    over = [column for column in figures if column < len(rows[at])]
+    if filled_cells(own[at]) != 1 or len(over) < len(figures) or len({rows[at][column] for column in over}) != 1:
+        return False
+    named = [column for column in over if column < len(own[at - 1]) and own[at - 1][column]]
+    below = next((row for row in own[at + 1 :] if any(row)), ())
+    first = next((column for column, text in enumerate(below) if text), 0)
+    return len(named) == len(over) > 1 and bool(rows[at][over[0]]) and first < min(figures) and filled_cells(below) > 1
 
 
 def is_numbering(row: Sequence[str]) -> bool:
@@ -291,7 +314,7 @@ def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) 
     bare = [column for column in names if column >= len(mine) or not mine[column]]
     if not bare or not labels:
         return row
-    groups = _groups(names, [below[column] for column in names], labels)
+    groups = groups_of(names, [below[column] for column in names], labels)
     spread = [*row, *[""] * (len(below) - len(row))]
     for group, label in groups:
         for column in group:
@@ -302,44 +325,6 @@ def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) 
 def _first_value(below: Sequence[str], mine: Sequence[str], figures: frozenset[int]) -> int:
     """Return the first column of figures: the columns before it name rows, and are in no group."""
     return min(figures, default=1) if 0 not in figures else min((one for one in figures if one), default=0)
-
-
-def _groups(columns: list[int], names: list[str], labels: list[int]) -> list[tuple[list[int], int]]:
-    """Return the columns of each group with the place of its name; none if uncertain."""
-    within = [label for label in labels if label >= columns[0]]
-    if not within:
-        return []
-    for size in range(2, len(columns) // 2 + 1):  # repeated names show the groups
-        if len(columns) % size or any(name != names[index % size] for index, name in enumerate(names)):
-            continue
-        groups = [columns[start : start + size] for start in range(0, len(columns), size)]
-        owners = [[label for label in within if group[0] <= label <= group[-1]] for group in groups]
-        if all(len(one) == 1 for one in owners):
-            return [(group, one[0]) for group, one in zip(groups, owners, strict=True)]
-        return []
-    runs = _runs(columns)
-    owners = [[label for label in within if run[0] <= label <= run[-1]] for run in runs]
-    if len(runs) > 1 and all(len(one) == 1 for one in owners):  # blank columns separate them
-        return [(run, one[0]) for run, one in zip(runs, owners, strict=True)]
-    if within[0] != columns[0]:
-        return []
-    ends = [*within[1:], columns[-1] + 1]
-    groups = [[column for column in columns if start <= column < end] for start, end in zip(within, ends, strict=True)]
-    alike = all(looks_like_year(name) or looks_numeric(name) for name in names)
-    if all(len(group) > 1 for group in groups) and (len(groups) > 1 or alike):
-        return list(zip(groups, within, strict=True))
-    return []
-
-
-def _runs(columns: list[int]) -> list[list[int]]:
-    """Split columns into runs without a gap."""
-    runs: list[list[int]] = []
-    for column in columns:
-        if runs and runs[-1][-1] == column - 1:
-            runs[-1].append(column)
-        else:
-            runs.append([column])
-    return runs
 
 
 def _by_words(rows: Grid, own: Grid) -> Header | None:
