@@ -50,7 +50,7 @@ _EXECUTOR_THREADS = 32
 _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
 """For a file ledger, whose writers take turns: more would only wait, each with its own page cache."""
 _LISTENER_SECONDS = 0.01
-"""How soon dbos' listener for messages to workflows sees that it is to end, which `spare` tells it after the launch."""
+"""How often dbos' listener for messages to workflows checks whether it has to end; `spare` ends it after the launch."""
 _PAUSES = Backoff(0.25, 2.0)
 
 _log = get_logger(__name__)

@@ -18,7 +18,7 @@ from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Kind, Question, read
-from footnote_generation.extractive.ranking import Ranked, rank, tells
+from footnote_generation.extractive.ranking import Ranked, adds_to, rank
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import analyse
@@ -61,8 +61,8 @@ class Search:
         found = units(sources, question.language)
         ranked = rank(self.question, found, [source.score for source in sources])
         self._support = support(self.question, ranked, found) if ranked else 0.0
-        # A heading speaks for what is told below it, and tells nothing itself; so does what but repeats the question.
-        ranked = [item for item in ranked if not item.unit.is_heading and tells(self.question, item.unit)]
+        # A heading is no answer itself, and a sentence that only repeats the question is none either.
+        ranked = [item for item in ranked if not item.unit.is_heading and adds_to(self.question, item.unit)]
         self._ranked = fitting(self.question, ranked, found, self._by_number, self._rows)
         self._comparison = Comparison(self.question, self._ranked, found, self._by_number, self._rows)
         compares = self.question.wish is Intent.COMPARISON

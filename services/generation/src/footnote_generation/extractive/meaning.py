@@ -38,8 +38,8 @@ answered wrongly, and were right or rightly refused, judged by hand: from 0.2 .1
 .56; 0.4 .04 and .56. Of SQuAD-13 and PIAF, which chose nothing: where its paragraph was found, 0.2 answers .94 and .77
 of the questions, 0.3 .88 and .65, 0.4 .78 and .53; where that article was left out, 0.2 refuses .96 and .95, 0.3 .99
 and .97, 0.4 1.00 and .98. No chance serves all: what separates them is a passage on the subject without the attribute,
-which these signs hardly tell from an answer. The setting FOOTNOTE_GENERATION_NOT_FOUND_THRESHOLD at 0.6 refuses below
-the chance 0.41.
+which these signs hardly distinguish from an answer. The setting FOOTNOTE_GENERATION_NOT_FOUND_THRESHOLD at 0.6 refuses
+below the chance 0.41.
 """
 
 

@@ -174,8 +174,8 @@ def rank(
     return sorted(ranked, key=lambda item: (-item.score, item.unit.rank, item.unit.place))
 
 
-def tells(question: Question, unit: Unit) -> bool:
-    """Whether a sentence says a word or an amount that the question does not; to yes or no, its words may be enough."""
+def adds_to(question: Question, unit: Unit) -> bool:
+    """Return whether a sentence says a word or an amount that the question does not; a yes or no may need no other."""
     if question.wish is Intent.YES_NO or question.kind is Kind.YES_NO or unit.analysed.quantities:
         return True
     return any(word.stems and question.analysed.stems.isdisjoint(word.stems) for word in unit.analysed.words)

@@ -52,7 +52,7 @@ NAMES = (*SIGNS, *(f"row_{name}" for name in _OF_ROWS))
 LIKENESS = ("alike", "alike_lead", "alike_abroad")
 """The columns of likeness: itself, above the others, and beside the mean in another language than the question's.
 
-In the question's language the mean tells little: in a handbook, unlike an encyclopedia, all found are alike.
+In the question's language the mean says little: in a handbook, unlike an encyclopedia, all found are alike.
 """
 
 

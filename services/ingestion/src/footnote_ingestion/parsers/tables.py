@@ -135,10 +135,10 @@ def _is_label(text: str) -> bool:
 def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
     """Return the columns that name the rows: the first that distinguish them, or a number with the name beside it.
 
-    Plain numbers alone tell no names apart: rows that are counted are named by the columns beside as well.
+    Plain numbers alone distinguish no names: rows that are counted are named by the columns beside as well.
     """
     seen: list[tuple[str, ...]] = [() for _ in rows]
-    told = list(seen)
+    apart = list(seen)
     width = max((len(row) for row in rows), default=0)
     if width < 2:
         return frozenset()
@@ -157,8 +157,8 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
         for at, text in enumerate(texts):  # an empty cell goes on naming what the cell above it names
             above = text or above
             seen[at] = (*seen[at], above)
-            told[at] = told[at] if plain else (*told[at], above)
-        if named and len(set(told)) == len(told):
+            apart[at] = apart[at] if plain else (*apart[at], above)
+        if named and len(set(apart)) == len(apart):
             return frozenset(range(column + 1))
         if named and not (plain or found) and len(set(seen)) == len(seen):
             found = frozenset(range(column + 1))
