@@ -153,6 +153,22 @@ async def test_closing_waits_for_workers_whose_start_or_end_is_cancelled(
         assert handles() == opened, moment
 
 
+async def test_a_worker_that_starts_while_its_pool_closes_is_ended(
+    tmp_path: Path, starter: Starter, pool: Pool, job: wire.Job
+) -> None:
+    opened = handles()
+    for moment in range(40):
+        other = Pool(1, 60.0, Workers(2**29, tmp_path), starter, files_per_worker=1, max_waiting=1)
+        asking = asyncio.create_task(other.last(job, TENANT))
+        await asyncio.sleep(moment / 1000)
+        await other.close()
+        alive = [worker for worker in (*other._idle, *other._busy) if worker.alive]
+        assert not alive, moment
+        outcome = (await asyncio.gather(asking, return_exceptions=True))[0]
+        assert isinstance(outcome, bytes | ParseError | Unavailable), outcome
+        assert (other.pids(), handles()) == ([], opened), moment
+
+
 async def test_dead_workers_are_cleared_away_by_several_at_once(pool: Pool, job: wire.Job) -> None:
     for _ in range(5):
         await asyncio.gather(*(pool.last(job, TENANT) for _ in range(4)))

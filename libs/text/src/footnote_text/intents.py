@@ -123,11 +123,15 @@ def single(phrases: tuple[str, ...]) -> frozenset[str]:
 
 
 def is_one(word: str, phrases: tuple[str, ...]) -> bool:
-    """Return whether a word is a phrase of one word, anchored or not: "cuántos" is "cuanto*"."""
+    """Return whether a word is a phrase of one word: "cuántos" is "cuanto*".
+
+    A phrase that asks at the start alone ("^que") is another word elsewhere, unless it has an accent there ("qué").
+    """
     folded = fold(word)
+    accented = word.lower() != folded
     return any(
         folded.startswith(phrase[:-1]) if phrase.endswith("*") else folded == phrase
-        for phrase in (fold(phrase.strip("^$ ")) for phrase in phrases)
+        for phrase in (fold(phrase.strip("^$ ")) for phrase in phrases if accented or not phrase.startswith("^"))
     )
 
 

@@ -165,6 +165,8 @@ async def test_vectors_that_come_late_serve_the_next_question() -> None:
     assert len((await measured(texts, 0)).texts) == 0
     first = await measured(texts[:4], 60)
     assert (await measured(texts, 0)).texts.tolist() == first.texts.tolist()
+    some = [*texts[:3], "A new stand."]
+    assert (await measured(some, 0)).texts.tolist() == first.texts[:3].tolist(), "what is known before it counts"
     found = await measured(texts, 60)
     assert len(found.texts) == len(texts)
     assert ((await measured(texts, 0)).texts == found.texts).all()

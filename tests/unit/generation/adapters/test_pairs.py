@@ -63,3 +63,11 @@ def test_the_adjective_of_a_degree_need_not_stand_in_an_answer() -> None:
     assert [word.text for word in read("Wie hoch ist die Kaution?").about] == ["Kaution"]
     assert [word.text for word in read("Hoe lang duurt het verlof?").about] == ["duurt", "verlof"]
     assert "Menschen" in [word.text for word in read("Wie Menschen leben").about]
+
+
+def test_marks_of_notes_are_no_part_of_a_pair() -> None:
+    lines = [LINES[0].replace("Trainee", "Trainee [2]"), *LINES[1:]]
+    source = with_tables(Source(number=1, title="Contracts", text="\n".join(lines), score=0.5))
+    made = draft("Compare the notice periods of trainees and senior managers.", [source])
+    assert len(made.sentences) == 2
+    assert not any("[2]" in text for text, _ in made.sentences)

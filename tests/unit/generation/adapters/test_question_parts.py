@@ -23,6 +23,11 @@ from footnote_generation.ports import ModelRequest, Words
         ("Compare the weight of the Alto 4 and the Alto 4X", ["Alto 4", "Alto 4X"]),
         ("Compare the rent in Ghent and in Turin", ["Compare the rent in Ghent and in Turin"]),
         ("¿Cuántas camas tiene y cuánto cuesta una noche?", ["¿Cuántas camas tiene", "y cuánto cuesta una noche?"]),
+        ("¿Cuánto cuesta y qué incluye?", ["¿Cuánto cuesta", "y qué incluye?"]),
+        ("¿Cuánto cuesta el seguro, que incluye robo?", ["¿Cuánto cuesta el seguro, que incluye robo?"]),
+        ("¿Cuándo se sabe si hay que pagar?", ["¿Cuándo se sabe si hay que pagar?"]),
+        ("Quanto costa il corso, che dura un anno?", ["Quanto costa il corso, che dura un anno?"]),
+        ("Comment résilier le bail, ou le suspendre ?", ["Comment résilier le bail, ou le suspendre ?"]),
     ],
 )
 def test_a_question_is_cut_where_a_second_one_begins(question: str, asked: list[str]) -> None:
@@ -99,3 +104,31 @@ def priced() -> Source:
 )
 def test_a_row_of_another_type_year_or_name_or_with_an_empty_cell_is_no_answer(question: str, answered: bool) -> None:
     assert bool(draft(question, [priced()]).sentences) == answered
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How many pets are allowed?", "No pets are allowed."),
+        ("Who pays the heating costs?", "You pay the heating costs."),
+        ("Where can I park the car?", "You can park the car here."),
+        ("Qui paie les charges ?", "Vous payez les charges."),
+    ],
+)
+async def test_a_word_of_grammar_may_be_the_answer(question: str, text: str) -> None:
+    source = Source(number=1, filename="rules.md", text=f"{text} The caretaker lives on the ground floor.", score=0.8)
+    assert [one for one, _ in draft(question, [source]).sentences][:1] == [text]
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("Wie hoch ist die Kaution?", {"Kaution"}),
+        ("Wie lange dauert die Lieferung?", {"dauert", "Lieferung"}),
+        ("Wie funktioniert die Heizung?", {"funktioniert", "Heizung"}),
+        ("Wie entsteht Rost?", {"entsteht", "Rost"}),
+        ("Hoe werkt de verwarming?", {"werkt", "verwarming"}),
+    ],
+)
+def test_an_adjective_of_degree_is_no_subject_and_a_verb_is(question: str, about: set[str]) -> None:
+    assert {word.text for word in read(question).about} == about

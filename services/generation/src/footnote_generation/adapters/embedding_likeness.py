@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
@@ -91,7 +92,6 @@ class EmbeddingLikeness:
             _log.info("likeness_late", without=len(texts) - (len(made.compared.texts) if made.compared else 0))
         except (FootnoteError, OSError) as error:
             _log.warning("likeness_unavailable", reason=getattr(error, "reason", type(error).__name__))
-            return None
         return made.compared
 
     async def _measure(
@@ -109,7 +109,11 @@ class EmbeddingLikeness:
             wanted = [text for text in dict.fromkeys(batch) if text not in vectors]
             if wanted:
                 if time.monotonic() >= until:
-                    _log.info("likeness_late", without=len(texts) - start)
+                    known = list(takewhile(vectors.__contains__, batch))
+                    if known:
+                        rows = np.concatenate([rows, np.stack([vectors[text] for text in known])])
+                        made.compared = Compared(provider.id, asked, rows, provider.cosines)
+                    _log.info("likeness_late", without=len(texts) - len(rows))
                     return
                 vectors.update(zip(wanted, await provider.embed_documents(wanted), strict=True))
             self._keep(vectors)

@@ -79,7 +79,7 @@ class Search:
         if not self._ranked:
             return Draft((), 0.0)
         if self._pair is not None:
-            both = tuple((unit.text, unit.source) for unit in self._pair)
+            both = tuple((_plain(unit.text), unit.source) for unit in self._pair)
             return Draft(both, 1.0, question.wish, tuple((one,) for one in both))
         ranked = self._comparison.ranked(likeness) if likeness else self._ranked
         passages = show(question, ranked, self._by_number)

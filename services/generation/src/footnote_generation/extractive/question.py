@@ -124,8 +124,17 @@ ASKING_CHINESE = re.compile(
 )
 
 
-# "Wie hoch", "hoe lang": the adjective says what is measured, and the answer rather a number. A noun has a capital.
-_DEGREE = {code: re.compile(rf"\b(?i:{how})\s+([a-zäöüßëï]{{2,40}})\b") for code, how in (("de", "wie"), ("nl", "hoe"))}
+# "Wie hoch", "hoe lang": the adjective of a dimension says what is measured, and the answer rather a number.
+_DEGREE = {
+    "de": re.compile(
+        r"(?i)\bwie\s+(hoch|tief|lang|lange|kurz|breit|weit|nah|groß|klein|dick|schwer|leicht|alt|jung|neu|schnell|langsam"
+        r"|früh|spät|oft|häufig|viel|viele|wenig|teuer|billig|warm|heiß|kalt|stark|laut|hell|gut)\b"
+    ),
+    "nl": re.compile(
+        r"(?i)\bhoe\s+(hoog|laag|diep|lang|kort|breed|ver|dichtbij|groot|klein|dik|zwaar|licht|oud|jong|nieuw|snel|langzaam"
+        r"|vroeg|laat|vaak|veel|weinig|duur|goedkoop|warm|heet|koud|sterk|luid|goed)\b"
+    ),
+}
 
 
 @memoised(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
-from footnote_text.lexical import word_set
+from footnote_text.lexical import fold, word_set
 
 from footnote_generation.extractive.passages import Unit
 from footnote_generation.extractive.question import Kind, Question
@@ -175,10 +175,15 @@ def rank(
 
 
 def adds_to(question: Question, unit: Unit) -> bool:
-    """Return whether a sentence says a word or an amount that the question does not; a yes or no may need no other."""
+    """Return whether a sentence says a word or an amount that the question does not; a yes or no may need no other.
+
+    A word of grammar may be the answer: "No pets are allowed."
+    """
     if question.wish is Intent.YES_NO or question.kind is Kind.YES_NO or unit.analysed.quantities:
         return True
-    return any(word.stems and question.analysed.stems.isdisjoint(word.stems) for word in unit.analysed.words)
+    asked = {fold(word.text) for word in question.analysed.words}
+    fresh = (word for word in unit.analysed.words if fold(word.text) not in asked)
+    return any(not word.stems or question.analysed.stems.isdisjoint(word.stems) for word in fresh)
 
 
 def _penalty(question: Question, unit: Unit) -> float:

@@ -162,6 +162,9 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
             return frozenset(range(column + 1))
         if named and not (plain or found) and len(set(seen)) == len(seen):
             found = frozenset(range(column + 1))
+            first = [names[0] for names in seen]
+            if len(set(first)) == len(first) and first[0] not in ("0", "1"):
+                return found  # identifiers, and no count of the rows
     return found or frozenset({0})
 
 

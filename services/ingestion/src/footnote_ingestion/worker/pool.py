@@ -176,7 +176,10 @@ class Pool:
         self._closed = True
         for worker in list(self._idle):
             self._retire(worker)
-        await asyncio.gather(*self._closing, *(worker.kill() for worker in list(self._busy)), return_exceptions=True)
+        await asyncio.gather(*(worker.kill() for worker in list(self._busy)), return_exceptions=True)
+        while self._closing:  # what a start that ends now leaves is added
+            await asyncio.gather(*self._closing, return_exceptions=True)
+            await asyncio.sleep(0)
 
     async def _take(self, tenant: str) -> Worker:
         """Return a worker for the tenant: its own most recently used one, else a fresh one."""
@@ -190,6 +193,9 @@ class Pool:
             await asyncio.shield(self._ended(worker))
         else:
             worker = await self._start(tenant)
+        if self._closed:
+            await asyncio.shield(self._ended(worker))
+            raise Unavailable("The service is shutting down", reason="SHUTTING_DOWN")
         self._busy.add(worker)
         return worker
 

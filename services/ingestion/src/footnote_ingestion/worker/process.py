@@ -80,7 +80,12 @@ class Worker:
     @classmethod
     async def start(cls, starter: Starter, workers: Workers, tenant: str) -> Worker:
         """Return a ready child, sandboxed as `workers` says; raises `RuntimeError` when none can be started."""
-        box = await asyncio.to_thread(Box, workers.scratch, workers.uid)
+        making = asyncio.ensure_future(asyncio.to_thread(Box, workers.scratch, workers.uid))
+        try:
+            box = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await asyncio.shield((await making).remove())
+            raise
         try:
             started = await starter.start(workers.plan(box))
         except BaseException:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.model import Cut
+from footnote_ingestion.parsers.pdf import ruled
 from footnote_ingestion.parsers.pdf.frames import frames
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_text.tables import Row
@@ -107,3 +109,10 @@ def test_headers_between_lines_go_on_up_within_the_border_of_a_ruled_table(tmp_p
     assert found[0].startswith(
         "Oranges; 2018 › Area acres: 26,0; 2018 › Crop tons: 33,1; 2018 › Yield tons/acre: 40,2;"
     )
+
+
+@pytest.mark.parametrize("mark", ["..", "x", ":", "k. A.", "*", "closed"])
+def test_marks_of_absent_values_make_no_header(mark: str) -> None:
+    body = [["Bergen", "1", "2", "3"], ["Lund", "4", "5", "6"], ["Mons", "7", "8", "9"]]
+    assert ruled._depth([["City", "2019", "2020", "2021"], ["Oslo", mark, mark, mark], *body]) == 1
+    assert ruled._depth([["City", "Men", "Women", "All"], ["Oslo", mark, mark, mark], *body]) == 1

@@ -94,6 +94,44 @@ def test_empty_cells_go_on_naming_over_blank_rows_but_codes_do_not(tmp_path: Pat
     assert names(read(tmp_path, grid))[4] == ("All towns",)
 
 
+def test_a_total_below_a_blank_row_is_of_all(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Region", "Town", "Homes"], ["North", "Oslo", 7], [None, "Bergen", 9], [None], [None, "Grand total", 16],
+    ]  # fmt: skip
+    found = names(read(tmp_path, grid))
+    assert (found[3], found[5]) == (("North", "Bergen"), ("Grand total",))
+
+
+def test_a_remark_or_a_long_text_names_no_rows(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Town", "Homes", "Shops"], ["Figures before 2010 are estimates.", None, None], ["Ghent", 1, 2], ["Mons", 3, 4],
+    ]  # fmt: skip
+    assert names(read(tmp_path, grid, ["A2:C2"]))[3] == ("Ghent",)
+    long = "word " * 400
+    grid = [["Note", "Town", "Homes"], [long, "Ghent", 7], *([None, f"Town {row}", row] for row in range(60))]
+    found = read(tmp_path, grid)
+    assert sum(len(cell.text) for row in found for cell in row.cells) < 3 * len(long)
+    assert not any(long in name for row in found[1:] for name in row.headers)
+
+
+def test_a_unit_below_the_header_is_the_columns_and_no_section(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Country", "2019", "2020", "2021"], [None, "in million euros", None, None], ["Norway", 1, 2, 3],
+        ["Spain", 4, 5, 6], ["Malta", 7, 8, 9],
+    ]  # fmt: skip
+    found = read(tmp_path, grid, ["B2:D2"])
+    assert names(found)[3] == ("Norway",)
+    assert {cell.headers for row in found for cell in row.cells if cell.text == "1"} == {("2019", "in million euros")}
+
+
+def test_identifiers_are_named_by_the_first_names_beside_them(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Order", "Customer", "Status", "Amount"], [1001, "ACME", "Open", 10], [1002, "ACME", "Shipped", 20],
+        [1003, "Beta", "Open", 30],
+    ]  # fmt: skip
+    assert names(read(tmp_path, grid))[3] == ("1002", "ACME")
+
+
 CODES: dict[str, tuple[Grid, tuple[str, ...]]] = {
     "rows that are counted": (
         [["No.", "Year", "Land", "Age", "Deaths"], [1, 2021, "Hesse", "0-64", 50], [2, 2021, "Hesse", "65+", 80],

@@ -223,13 +223,18 @@ def _depth(texts: Sequence[Sequence[str]]) -> int:
 
 
 def _named(texts: Sequence[Sequence[str]]) -> int:
-    """Return the number of leading rows, all without values, up to one that names the columns of figures below it."""
+    """Return the number of leading rows, all without values, up to one that names the columns of figures below it.
+
+    Marks of absent values ("..", "k. A.") name nothing: they are no letters, or stand in several columns.
+    """
     for at, row in enumerate(texts[: min(_MOST_HEAD_ROWS, len(texts) - 2)]):
         if any(map(_is_value, row)):
             return 0
         below = texts[at + 1 : at + 3]
         columns = [column for column in range(1, len(row)) if all(_is_value(one[column]) for one in below)]
-        if len(columns) * 2 > len(row) and sum(bool(row[column]) for column in columns) >= _MOSTLY * len(columns):
+        names = [row[column] for column in columns if row[column]]
+        apart = len(set(names)) == len(names) and all(any(map(str.isalnum, name)) for name in names)
+        if len(columns) * 2 > len(row) and len(names) >= _MOSTLY * len(columns) and apart:
             return at + 1
     return 0
 

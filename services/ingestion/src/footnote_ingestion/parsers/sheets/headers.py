@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from footnote_ingestion.parsers.measures import measure_of
 from footnote_ingestion.parsers.sheets.header_groups import groups_of
 from footnote_ingestion.parsers.tables import header_path, is_day, is_range, is_series, looks_like_year, looks_numeric
 
@@ -148,10 +149,12 @@ def _may_be_declared(own: Grid, known_last: int) -> bool:
 
 
 def _names_most(row: Sequence[str], figures: frozenset[int]) -> bool:
-    """Return whether a row has a text over at least half of the columns of figures; a title kept in view has not.
+    """Return whether a row names the first column and another, or half of those of figures. A title in view does not.
 
     Figures of the first column may be codes, whose column needs no name.
     """
+    if row[0] and len(set(filter(None, row))) > 1:
+        return True
     values = [column for column in figures if column]
     return 2 * sum(column < len(row) and bool(row[column]) for column in values) >= len(values)
 
@@ -219,6 +222,8 @@ def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
 def _is_section_over_values(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> bool:
     """Return whether a row is one cell over all columns of figures, all named above it, and a named row is below it."""
     over = [column for column in figures if column < len(rows[at])]
+    if over and measure_of((rows[at][over[0]],)) is not None:
+        return False  # a unit is of the columns
     if filled_cells(own[at]) != 1 or len(over) < len(figures) or len({rows[at][column] for column in over}) != 1:
         return False
     named = [column for column in over if column < len(own[at - 1]) and own[at - 1][column]]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from footnote_ingestion.parsers.tables import looks_like_year, looks_numeric
 
-_LONGEST_SECTION = 120
+_LONGEST_NAME = 120
 
 
 class RowNames:
@@ -28,7 +28,8 @@ class RowNames:
 
     def section(self, name: str, *, across: bool) -> None:
         """Take a row that holds a name and no values; `across`: merged over the values."""
-        if (self._apart or across or self._adjacent) and len(name) <= _LONGEST_SECTION and not looks_numeric(name):
+        is_remark = len(name) > _LONGEST_NAME or name.endswith((".", "。"))
+        if (self._apart or across or self._adjacent) and not (is_remark or looks_numeric(name)):
             kept = self._sections if self._adjacent else []
             self._sections = [*kept, name.rstrip(":： ")]
             self._adjacent = True
@@ -39,15 +40,18 @@ class RowNames:
 
     def above(self, values: Sequence[str]) -> list[str]:
         """Return the names of a row with values that are above it, from the outermost."""
-        self._apart = self._adjacent = False
+        apart, self._apart, self._adjacent = self._apart, False, False
         if len(self._naming) < 2:
             return self._sections
         named = [column for column in self._naming if column < len(values) and values[column]]
+        if apart and len(named) < 2:
+            self._outer = {}  # a total below a blank row is of all
         if not named:
             return self._sections
         outer = [text for column, text in self._outer.items() if column < named[0]]
         self._outer = {column: text for column, text in self._outer.items() if column < named[0]}
         for column in named:
-            if not looks_numeric(values[column]) or looks_like_year(values[column]):
+            text = values[column]
+            if len(text) <= _LONGEST_NAME and (not looks_numeric(text) or looks_like_year(text)):
                 self._outer[column] = values[column]
         return [*self._sections, *outer]
