@@ -3,7 +3,6 @@
 import asyncio
 import os
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,13 +35,15 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Deploymen
 
 
 async def use(running: Deployment) -> GetHealthResponse:
-    """Upload, ask, talk, delete."""
+    """Upload, ask, talk, delete; the last call is when the sandbox of all parsers is known."""
     async with edge_client(running.address()) as edge:
         document = await edge.put(b"The zebra sleeps standing.")
         await edge.put(b"The warranty is 60 months.", "b.txt")
         made = await edge.stub.CreateConversation(CreateConversationRequest())
         await edge.answer("How does the zebra sleep?", conversation_id=made.conversation.id)
         await edge.stub.DeleteDocument(DeleteDocumentRequest(document_id=document.id))
+        while "workers_isolated" not in logs(running):  # noqa: ASYNC110  # at its leisure: no start waits for it
+            await asyncio.sleep(0.1)
         return await edge.stub.GetHealth(GetHealthRequest())
 
 
@@ -70,8 +71,6 @@ def test_files_and_folders_are_the_owners_alone(opened: Deployment) -> None:
     # The sandbox of parsers is reported to operators.
     details = {part.name: part.detail for part in health.components}
     assert details["ingestion"].startswith("Parser processes isolated") or "not isolated" in details["ingestion"]
-    while "workers_isolated" not in logs(opened):  # at its leisure: a start does not wait for it
-        time.sleep(0.1)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything; tests/unit/kit/test_private.py shows the effect")

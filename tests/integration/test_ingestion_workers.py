@@ -18,6 +18,7 @@ from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, PARSER_CRASHED
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
+from footnote_ingestion.worker.plan import Measures, Work
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.process import Worker
 from footnote_kit.errors import Unavailable
@@ -53,6 +54,19 @@ async def pool(tmp_path: Path, starter: Starter) -> AsyncIterator[Pool]:
     await made.measures()
     yield made
     await made.close()
+
+
+@pytest.mark.parametrize("work", ["parse", "tables"])
+async def test_workers_with_an_engine_are_isolated_as_those_without(
+    tmp_path: Path, starter: Starter, work: Work
+) -> None:
+    async def found(kind: Work) -> Measures:
+        made = Pool(1, 60.0, Workers(2**29, tmp_path, work=kind), starter, files_per_worker=1, max_waiting=1)
+        measures = await made.measures()
+        await made.close()
+        return measures
+
+    assert await found(work) == await found("inspect")
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ class Session:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.memory = f"{process_bytes // 2 >> 20}MiB"
-        self.connection = duckdb.connect(config={"threads": 1, "memory_limit": self.memory})
+        # A process with other threads cannot get a user namespace of its own.
+        self.connection = duckdb.connect(config={"threads": 1, "async_threads": 0, "memory_limit": self.memory})
         self.connection.execute(f"SET allowed_directories=['{folder}/']")
         for statement in _SETTINGS:
             self.connection.execute(statement)

@@ -73,7 +73,7 @@ class Pool:
     async def measures(self) -> Measures:
         """Return the isolation of workers, by starting one that parses nothing."""
         worker = await self._fresh("")
-        await asyncio.shield(self._ended(worker))
+        await asyncio.shield(self._ended(worker, at_once=True))
         return worker.measures
 
     async def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[Frame, None]:
@@ -239,9 +239,9 @@ class Pool:
         self._idle.pop(worker).cancel()
         self._ended(worker)
 
-    def _ended(self, worker: Worker) -> asyncio.Task[None]:
+    def _ended(self, worker: Worker, *, at_once: bool = False) -> asyncio.Task[None]:
         """End a worker in a task of its own, for which `close` waits, whatever becomes of the caller."""
-        task = asyncio.create_task(worker.close())
+        task = asyncio.create_task(worker.kill() if at_once else worker.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
         return task
