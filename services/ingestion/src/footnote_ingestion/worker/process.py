@@ -323,8 +323,11 @@ class Worker:
 
     async def _gone(self) -> None:
         """Wait for the end of its answers, which only its own end causes."""
-        while await self._answers.read(_PART):
-            pass
+        while not self._answers.at_eof():
+            try:
+                await self._answers.read(_PART)
+            except RuntimeError:  # a job waits for its next frame, and will see the same end
+                await asyncio.sleep(_CODE_SECONDS)
 
     def _clear(self) -> None:
         if self._cleared:
