@@ -242,8 +242,9 @@ async def test_a_good_client_that_breaks_off_many_asks_goes_on() -> None:
         await health(stub)
 
 
-async def test_a_client_that_was_sent_away_comes_back_by_itself() -> None:
-    async with serve() as (served, _), plain(served.address) as stub:
+async def test_a_client_that_was_sent_away_comes_back_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    # Where the pace of calls is limited as usual, the connection is slowed down before it has sent so many resets.
+    async with serve(calls_per_second=100_000) as (served, _), plain(served.address) as stub:
         await health(stub)
         # More resets than a normal client sends: the connection ends with an error that gRPC's client understands.
         for _ in range(20):
@@ -261,6 +262,7 @@ async def test_a_client_that_was_sent_away_comes_back_by_itself() -> None:
                 await asyncio.sleep(0.2)
         await health(stub)
         assert set(ended) <= {grpc.StatusCode.UNAVAILABLE}
+    assert '"too_many_resets": ' in "".join(capsys.readouterr()), "it was not sent away"
 
 
 # How many, and how slow
@@ -386,7 +388,9 @@ async def test_health_and_reflection_pass_and_an_end_is_announced() -> None:
         await served.host.drain()
         while statuses[-1] == health_pb2.HealthCheckResponse.SERVING:
             statuses.append((await watch.read()).status)
-        stopping = asyncio.create_task(served.host.stop(20))
+        stopping = asyncio.create_task(served.host.stop(600))
+        with pytest.raises(grpc.aio.AioRpcError, match="UNAVAILABLE"):  # or it would hold up the end for as long
+            await watch.read()
         assert (await ask.read()).text_delta == "then", "calls in flight may finish"
         await stopping
         with pytest.raises(OSError):  # noqa: PT011 (whatever the system says)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import grpc
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import add_TelemetryServiceServicer_to_server
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2_grpc
 
 from footnote_kit import context as call_context
 from footnote_kit import private, redact, reflection, tls
@@ -16,6 +16,7 @@ from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.front.proxy import FrontProxy, listen
+from footnote_kit.health_service import NOT_SERVING, SERVICE_NAME, SERVING, HealthService
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback, port_is_free
@@ -24,8 +25,6 @@ from footnote_kit.telemetry import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry import TelemetryServicer
 from footnote_kit.trust import Trust
 
-_SERVING = health_pb2.HealthCheckResponse.SERVING
-_NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 # The shortest interval of callers' pings on a silent connection, also between calls. It is half of the services' own
 # interval (`clients`), so that a long silent stream is not ended for "too_many_pings".
 MIN_PING_SECONDS = 2.0
@@ -95,7 +94,7 @@ class ServiceHost:
         self._settings = settings
         self._credential = credential
         self._app: App | None = None
-        self._health = health.aio.HealthServicer()
+        self._health = HealthService()
         self._poller: asyncio.Task[None] | None = None
         self._load: LoadFile | None = None
         self._lag: LoopLag | None = None
@@ -179,8 +178,8 @@ class ServiceHost:
             add_TelemetryServiceServicer_to_server(TelemetryServicer(), self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         for name in ("", *names):
-            await self._health.set(name, _NOT_SERVING)
-        shown = [*names, health.SERVICE_NAME]
+            self._health.set(name, NOT_SERVING)
+        shown = [*names, SERVICE_NAME]
         reflection.add_to(self._server, shown if app.public else [*shown, TELEMETRY_SERVICE])
         await self._server.start()
         if self._front is not None:
@@ -247,7 +246,7 @@ class ServiceHost:
                 last = reason
                 _log.info("service_ready" if reason is None else "service_not_ready", stage=self.name, reason=reason)
                 for name in names:
-                    await self._health.set(name, _SERVING if reason is None else _NOT_SERVING)
+                    self._health.set(name, SERVING if reason is None else NOT_SERVING)
                 if reason is None:
                     self.ready.set()
                 else:
@@ -270,7 +269,7 @@ class ServiceHost:
             _, late = await asyncio.wait({self._poller}, timeout=_POLLER_SECONDS)
             if late:  # a poll of the dependencies that ignores its cancellation must not delay the shutdown
                 _log.warning("readiness_does_not_end", stage=self.name)
-        await self._health.enter_graceful_shutdown()
+        self._health.end()
         self._interceptor.end_watches()
 
     async def stop(self, grace: float) -> None:

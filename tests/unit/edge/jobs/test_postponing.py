@@ -36,20 +36,36 @@ async def test_pauses_grow_and_a_job_that_ended_begins_anew() -> None:
         times.append(time.monotonic())
         came.set()
 
-    assert found.held_seconds("a:1") == 20
+    assert found.held_seconds("a:1", "t/c") == 20
     for _ in range(4):
         came.clear()
         found.postpone("a:1", again)
         assert found.waits("a:1")
         assert not found.waits("a:2")
-        assert found.held_seconds("a:1") == 0
+        assert found.held_seconds("a:1", "t/c") == 0
         await came.wait()
         assert not found.waits("a:1")
     pauses = [later - earlier for earlier, later in pairwise(times)]
     for pause, least in zip(pauses, [0.05, 0.1, 0.2, 0.2], strict=True):
         assert pause >= least * 0.99
     found.ended("a:1")
-    assert found.held_seconds("a:1") == 20
+    assert found.held_seconds("a:1", "t/c") == 20
+
+
+async def test_where_one_document_waits_for_its_provider_others_of_its_collection_leave_their_places() -> None:
+    found = Postponements(held_seconds=20)
+
+    async def again() -> None:
+        raise AssertionError("not so soon")
+
+    found.postpone("killed:1", again, 30.0)
+    assert found.held_seconds("b:1", "t/c") == 20
+    found.postpone("a:1", again, collection="t/c")
+    assert found.held_seconds("b:1", "t/c") == 0
+    assert found.held_seconds("b:1", "t/d") == found.held_seconds("b:1", "u/c") == 20
+    found.ended("a:1")
+    assert found.held_seconds("b:1", "t/c") == 20
+    await found.close()
 
 
 async def test_a_pause_is_not_shorter_than_what_was_asked() -> None:

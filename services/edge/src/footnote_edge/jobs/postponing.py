@@ -16,7 +16,11 @@ from footnote_kit.logs import get_logger
 from footnote_edge.jobs.retrying import waiting_for
 
 HELD_SECONDS = 20.0
-"""Seconds that a document waits in its place for its provider at the first attempt; later attempts do not wait."""
+"""Seconds that a document waits in its place for its provider at the first attempt.
+
+Later attempts do not wait, nor do other documents of its collection meanwhile: a collection whose provider fails
+would otherwise take places for as long, document after document.
+"""
 PAUSES = Backoff(first=10.0, longest=300.0)
 
 _OF_ONE = {WAITING_REASON_PROVIDER_UNAVAILABLE, WAITING_REASON_PROVIDER_REFUSED}
@@ -48,18 +52,26 @@ class Postponements:
         self._pauses = pauses
         self._held_seconds = held_seconds
         self._attempts: dict[str, int] = {}
+        self._failing: dict[str, str] = {}
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
-    def held_seconds(self, job: str) -> float:
-        """Return the seconds that a job may wait in its place."""
-        return 0.0 if self._attempts.get(job) else self._held_seconds
+    def held_seconds(self, job: str, collection: str) -> float:
+        """Return the seconds that a job may wait in its place for the provider of its collection."""
+        return 0.0 if self._attempts.get(job) or collection in self._failing.values() else self._held_seconds
 
     def waits(self, job: str) -> bool:
         """Return whether a job has a retry scheduled."""
         return job in self._waiting
 
-    def postpone(self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0) -> None:
-        """Call `again` after `seconds`, or a pause that grows with each attempt where that is longer."""
+    def postpone(
+        self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0, collection: str = ""
+    ) -> None:
+        """Call `again` after `seconds`, or a pause that grows with each attempt where that is longer.
+
+        `collection` is the one whose provider fails; empty where the document itself is the cause.
+        """
+        if collection:
+            self._failing[job] = collection
         attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
         pause = max(self._pauses.pause(attempts), no_sooner(seconds) if seconds else 0.0)
         _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
@@ -69,6 +81,7 @@ class Postponements:
     def ended(self, job: str) -> None:
         """Forget a job, whatever its outcome."""
         self._attempts.pop(job, None)
+        self._failing.pop(job, None)
 
     async def close(self) -> None:
         """Cancel all pauses."""

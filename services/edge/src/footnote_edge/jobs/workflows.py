@@ -26,7 +26,7 @@ from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.jobs.postponing import Postponed, Postponements
-from footnote_edge.jobs.processing import Processor, job_of
+from footnote_edge.jobs.processing import Processor, job_of, provider_of
 from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.retrying import until_available
@@ -103,10 +103,11 @@ class Work:
             if (pace := self.paces.get(queue)) is not None:
                 pace.hurry()
 
-    def postpone(self, document: Document, seconds: float) -> None:
-        """Free a document's place, and enqueue it again after `seconds` or later."""
+    def postpone(self, scope: Scope, document: Document, seconds: float) -> None:
+        """Free a document's place, and enqueue it again after `seconds` or later; 0 where its provider fails."""
         if (take_up := self.take_up) is not None and not self._closing:
-            self.putting_off.postpone(job_of(document), lambda: take_up(document), seconds)
+            failing = "" if seconds else provider_of(scope, document)
+            self.putting_off.postpone(job_of(document), lambda: take_up(document), seconds, failing)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -196,7 +197,7 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
     try:
         move = await work.processor.index(scope, document)
     except Postponed as rest:
-        work.postpone(document, rest.seconds)
+        work.postpone(scope, document, rest.seconds)
         return "PUT_OFF"
     work.putting_off.ended(job_of(document))
     outcome = await work.processor.finish(scope, document, move)
