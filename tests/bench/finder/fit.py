@@ -34,7 +34,7 @@ from footnote_generation.extractive.meaning import COMPARED, Comparison, share
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Question, read
-from footnote_generation.extractive.ranking import rank, tells
+from footnote_generation.extractive.ranking import adds_to, rank
 from footnote_generation.extractive.signs import LIKENESS, NAMES, Table
 from numpy.typing import NDArray
 
@@ -106,7 +106,7 @@ def _compared(
 ) -> tuple[Comparison, list[bool]]:
     """Return the candidates as `compose` finds them, and which are right."""
     ranked = rank(question, found, [source.score for source in sources.values()])
-    ranked = [item for item in ranked if not item.unit.is_heading and tells(question, item.unit)]
+    ranked = [item for item in ranked if not item.unit.is_heading and adds_to(question, item.unit)]
     ranked = fitting(question, ranked, found, sources)
     holds = {(unit.source, unit.place): one for unit, one in zip(found, right, strict=True)}
     held = [holds[item.unit.source, item.unit.place] for item in ranked[:COMPARED]]

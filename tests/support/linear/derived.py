@@ -82,24 +82,51 @@ def _repeats(tree: Any, head: str) -> Iterator[tuple[str, str, str]]:
     for at, node in enumerate(nodes):
         op, value = node
         after = "".join(_node_samples(later)[0] for later in nodes[at + 1 : at + 3])
-        children: list[Any] = []
-        if op in _REPEATS:
-            if value[1] > 3:
-                for body in _samples(value[2])[:6]:
-                    if body:
-                        yield before, body, after
-            children = [value[2]]
-        elif op is sre.SUBPATTERN:
-            children = [value[3]]
-        elif op is sre.ATOMIC_GROUP:
-            children = [value]
-        elif op is sre.BRANCH:
-            children = list(value[1])
-        elif op in (sre.ASSERT, sre.ASSERT_NOT):
-            children = [value[1]]
-        for child in children:
+        if op in _REPEATS and value[1] > 3:
+            for body in _samples(value[2])[:6]:
+                if body:
+                    yield before, body, after
+        for child in _children(op, value):
             yield from _repeats(child, before)
         before += _node_samples(node)[0]
+
+
+def _choices(tree: Any) -> Iterator[str]:
+    """Yield what a sequence matches with each alternative of its branches and each optional part, one at a time."""
+    nodes = [_node_samples(node)[0] for node in tree]
+    for at, (op, value) in enumerate(tree):
+        own: Iterator[str] = iter(())
+        if op is sre.BRANCH:
+            own = (choice for branch in value[1] for choice in (*_samples(branch)[:1], *_choices(branch)))
+        elif op is sre.SUBPATTERN:
+            own = _choices(value[3])
+        elif op is sre.ATOMIC_GROUP:
+            own = _choices(value)
+        elif op in _REPEATS:
+            own = (choice for choice in (*_samples(value[2])[:1], *_choices(value[2])))
+        for choice in own:
+            yield "".join([*nodes[:at], choice, *nodes[at + 1 :]])
+
+
+def _repeated_choices(tree: Any) -> Iterator[str]:
+    """Yield the choices of what is repeated many times: two that take the same text make a repeat exponential."""
+    for op, value in tree:
+        if op in _REPEATS and value[1] > 3:
+            yield from _choices(value[2])
+        for child in _children(op, value):
+            yield from _repeated_choices(child)
+
+
+def _children(op: Any, value: Any) -> list[Any]:
+    if op in _REPEATS:
+        return [value[2]]
+    if op is sre.SUBPATTERN:
+        return [value[3]]
+    if op is sre.ATOMIC_GROUP:
+        return [value]
+    if op is sre.BRANCH:
+        return list(value[1])
+    return [value[1]] if op in (sre.ASSERT, sre.ASSERT_NOT) else []
 
 
 def _all(pattern: re.Pattern[Any]) -> Iterator[Nasty]:
@@ -142,4 +169,6 @@ def derived(pattern: Any, most: int = 150) -> list[Nasty]:
     """Return inputs for a pattern of `re`; none for those of `regex`, whose trees are not ours to read."""
     if not isinstance(pattern, re.Pattern):
         return []
-    return list(islice(dict.fromkeys(_all(pattern)), most))
+    tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    choices = dict.fromkeys(choice for choice in islice(_repeated_choices(tree), 4 * most) if choice)
+    return [*islice(dict.fromkeys(_all(pattern)), most), *(Nasty(choice, "", "\0") for choice in choices)]

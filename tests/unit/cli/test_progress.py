@@ -1,4 +1,5 @@
 import asyncio
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -183,6 +184,15 @@ class TestGroups:
         edge.wanted_in_flight = 6
         assert footnote("ingest", str(tmp_path), "--jobs", "6", "--no-wait").exit_code == 0
         assert edge.most_in_flight == 6
+
+    def test_a_name_that_is_no_utf8_stops_nothing(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path
+    ) -> None:
+        for name in (b"caf\xe9.txt", b"good.txt"):
+            (tmp_path / os.fsdecode(name)).write_text("Opens at nine.")
+        result = footnote("ingest", str(tmp_path), "--no-wait")
+        assert result.exit_code == 0, result.output
+        assert "2 documents" in result.output
 
     def test_looks_for_ends_list_only_what_is_new(
         self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

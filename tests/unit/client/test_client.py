@@ -1,5 +1,6 @@
 """What the client promises its caller, against a real server whose answers are written here."""
 
+import os
 import time
 from collections.abc import Iterator
 from concurrent import futures
@@ -245,6 +246,27 @@ async def test_an_upload_sends_its_bytes_again_under_one_request_id(both: Both, 
     assert first[0].metadata.filename == "leave.txt"
     assert first[0].metadata.size_bytes == 300_000
     assert [len(part.data) for part in first[1:]] == [262_144, 300_000 - 262_144]
+
+
+async def test_a_file_that_cannot_be_read_is_an_error_of_the_system_not_a_cancellation(
+    both: Both, edge: Edge, tmp_path: Path
+) -> None:
+    edge.script["UploadDocument"] = [stored("never").stored]
+    with pytest.raises(IsADirectoryError):  # found out when its parts are read, amid the call
+        await both.once("upload", tmp_path, filename="folder.txt")
+
+
+async def test_a_name_that_is_no_utf8_is_uploaded_with_what_can_be_read_of_it(
+    both: Both, edge: Edge, tmp_path: Path
+) -> None:
+    old = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    old.write_bytes(b"Opens at nine.")
+    edge.script["UploadDocument"] = [stored("alone").stored]
+    edge.script["UploadDocuments"] = [documents.UploadDocumentsResponse(files=[stored("first"), stored("second")])]
+    await both.once("upload", old)
+    results = await both.items("upload_many", [old, ("b.txt", b"B.")])
+    assert [one.response.document.id for one in results] == ["first", "second"]
+    assert {call[0].metadata.filename for _, call, *_ in edge.seen} == {"caf\ufffd.txt"}
 
 
 def stored(name: str) -> documents.UploadedFile:

@@ -42,10 +42,23 @@ def test_same(left: str, right: str) -> None:
         ("12 %", "12 kg"),
         ("18 °C", "18 °F"),
         ("15:30", "14:30"),
+        ("order 1234567890", "order 1234567891"),
+        ("4,012,345,678,901,234,567", "4,012,345,678,901,234,568"),
     ],
 )
 def test_different(left: str, right: str) -> None:
     assert not agree(left, right)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "value"),
+    [("平安京は0794年に", "ja", 794e4), ("٠٧٩٤年", "zh", 794e4), ("1" * 5000, "en", None)],
+)
+def test_no_text_is_beyond_reading(text: str, language: str, value: float | None) -> None:
+    (found,) = find(text, language)
+    assert value is None or found.values == {value}
+    assert find(f"3 March {text}", language)
+    assert find(f"{text} March 2021", language)
 
 
 def test_digits_inside_names_are_no_quantities() -> None:

@@ -179,6 +179,7 @@ _SLOW = {
     "lexical._TOKEN": r"(?P<number>\d+(?:[.,]\d+)+(?![\w.,]*[^\W\d]))",
     "query._FORM": r"(?:(?<=[.?!;])\s+|^)(?:please\s+)?(?:answer|give)\b[^.?!]*\b(?:answers|units?)\b[^.?!]*(?:[.]|$)",
     "sentences._BOUNDARY": r"[.!?…]+(?:\s?[\"')])*(?=\s|$)",
+    "plan._SMALL_TALK": r"^(?:(?:hi|hello|bonjour|merci|danke|good|great|yes|no|thanks|ok|bye(?: bye)?)(?: |$))+$",
     "pdf_headings._FIGURES": r"(?:\s+[$€£(]*[\d.,]*\d[\d.,]*[)%]*|\s+[$€£]?\s*[—–-]){2,}\s*$",
 }  # fmt: skip
 _QUICK = (r"\w+", r"<[^<>]{0,40}>", r"(?<!a)a++$", r"(?<![^.?!])[^.?!]++[.?!]")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from footnote.client.uploads import MOST_BYTES, MOST_FILES, PART_SIZE
+from footnote.client.uploads import MOST_BYTES, MOST_FILES, PART_SIZE, name_of
 from footnote.edge.v1.documents_pb2 import (
     Document,
     GetDocumentRequest,
@@ -117,7 +117,7 @@ class GroupIngestor:
                 unreadable.append(Ended(path, error=error))
                 continue
             request = UploadDocumentsRequest(metadata=self._metadata, data=data[:PART_SIZE])
-            request.metadata.filename = path.name
+            request.metadata.filename = name_of(path)
             # The same id for every attempt: a retry after a lost answer gets the first result.
             request.metadata.request_id = uuid4().hex
             request.metadata.size_bytes = len(data)  # a file that has grown meanwhile is refused

@@ -9,7 +9,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from footnote.client.repeating import Attempts, Retry
-from footnote.client.uploads import PART_SIZE
+from footnote.client.uploads import PART_SIZE, name_of
 from footnote.edge.v1.documents_pb2 import (
     Document,
     GetDocumentRequest,
@@ -173,7 +173,7 @@ class Ingestor:
         """Yield the metadata, then the file's bytes in parts."""
         metadata = UploadMetadata()
         metadata.CopyFrom(self._metadata)
-        metadata.filename = path.name
+        metadata.filename = name_of(path)
         metadata.request_id = request_id
         total = metadata.size_bytes = (await asyncio.to_thread(path.stat)).st_size
         yield UploadDocumentRequest(metadata=metadata)

@@ -25,9 +25,10 @@ _MAX_TOPIC_WORDS = 32
 _MAX_SAID = 8  # messages from which a topic is made
 _MAX_READ = 2000  # characters of each that are read
 
-# Whole messages that need no documents, folded; an optional name or filler may follow a greeting.
+# Whole messages that need no documents, folded; an optional name or filler may follow a greeting. The first phrase that
+# fits is taken for good: "bye bye" is one or two of them, which would be tried in all combinations.
 _SMALL_TALK = re.compile(
-    r"""^(?:(?:
+    r"""^(?>(?:
       (?:hi|hello|hey|hiya|howdy|greetings|yo|good\ (?:morning|afternoon|evening|day|night))(?:\ (?:there
         |all|everyone|team|again))?
     | bonjour|bonsoir|salut|coucou|bonne\ (?:nuit|journee|soiree)|rebonjour
@@ -56,7 +57,7 @@ _SMALL_TALK = re.compile(
       |que\ (?:peux\ tu|sais\ tu)\ faire|comment\ (?:tu\ t\ appelles|t\ appelles\ tu)
     | (?:you\ re\ )?welcome|de\ rien|je\ vous\ en\ prie|please|s\ il\ (?:te|vous)\ plait
     | (?:ha){2,}|lol|test|testing
-    )(?:\ |$))+$""",
+    )(?:\ |$))++$""",
     re.VERBOSE,
 )
 _ADDRESSED = re.compile(

@@ -9,6 +9,7 @@ from typing import Annotated
 from uuid import uuid4
 
 import typer
+from footnote.client.uploads import name_of
 from footnote.edge.v1.documents_pb2 import (
     CancelDocumentRequest,
     DeleteDocumentRequest,
@@ -254,7 +255,7 @@ async def replace(
     document_id = await listing.document_id(session, document_id)
 
     async def parts() -> AsyncIterator[ReplaceDocumentRequest]:
-        metadata = ReplaceMetadata(document_id=document_id, filename=path.name, request_id=uuid4().hex)
+        metadata = ReplaceMetadata(document_id=document_id, filename=name_of(path), request_id=uuid4().hex)
         yield ReplaceDocumentRequest(metadata=metadata)
         async for data in read_parts(path):
             yield ReplaceDocumentRequest(data=data)

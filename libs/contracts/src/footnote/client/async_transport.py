@@ -42,12 +42,38 @@ async def each_off_the_loop(items: Iterable[Item]) -> AsyncIterator[Item]:
         yield item  # type: ignore[misc]
 
 
+class Requests:
+    """The requests of a streamed call; keeps what making them raised, which gRPC turns into a bare cancellation."""
+
+    def __init__(self, given: AsyncIterable[Any] | Iterable[Any]) -> None:
+        self._given = given
+        self.error: Exception | None = None
+
+    async def each(self) -> AsyncIterator[Any]:
+        """Yield them."""
+        try:
+            if isinstance(self._given, AsyncIterable):
+                async for one in self._given:
+                    yield one
+            else:
+                for one in self._given:
+                    yield one
+        except Exception as error:
+            self.error = error
+            raise
+
+
 async def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
-    """Return the response of one call; raises CallError with the peer's status."""
-    rpc = plain(request, timeout=timeout, metadata=metadata)
+    """Return the response of one call; raises CallError with the peer's status, or what making `Requests` raised."""
+    requests = request if isinstance(request, Requests) else None
+    rpc = plain(request if requests is None else requests.each(), timeout=timeout, metadata=metadata)
     ending = FinalStatus(rpc)
     try:
         return await rpc
+    except asyncio.CancelledError:
+        if requests is None or requests.error is None:
+            raise
+        raise requests.error from None
     except CallError as error:
         raise await ending.of(error) from None
 

@@ -15,6 +15,7 @@ from footnote_kit.status import from_proto
 from footnote.client.asking import is_last, is_settled, question
 from footnote.client.async_transport import (
     CallError,
+    Requests,
     Transport,
     closing,
     each_off_the_loop,
@@ -292,7 +293,9 @@ class AsyncChannel(Transport):
         usual = wiring.stream_timeout if streams_requests else wiring.timeout
 
         async def call(request: Any, timeout: float | None = None) -> Any:
-            sent, repeatable = (request, False) if streams_requests else prepared(method, request, wiring.retry)
+            sent, repeatable = (
+                (Requests(request), False) if streams_requests else prepared(method, request, wiring.retry)
+            )
             attempts = Attempts(wiring.retry, repeatable, timeout or usual)
             while True:
                 try:

@@ -39,9 +39,31 @@ def each_off_the_loop(items: Iterable[Item]) -> Iterator[Item]:
     yield from items
 
 
+class Requests:
+    """The requests of a streamed call; keeps what making them raised, which gRPC turns into a status of its own."""
+
+    def __init__(self, given: Iterable[Any]) -> None:
+        self._given = given
+        self.error: Exception | None = None
+
+    def each(self) -> Iterator[Any]:
+        """Yield them."""
+        try:
+            yield from self._given
+        except Exception as error:
+            self.error = error
+            raise
+
+
 def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
-    """Return the response of one call; raises CallError."""
-    return plain(request, timeout=timeout, metadata=metadata)
+    """Return the response of one call; raises CallError, or what making `Requests` raised."""
+    requests = request if isinstance(request, Requests) else None
+    try:
+        return plain(request if requests is None else requests.each(), timeout=timeout, metadata=metadata)
+    except CallError:
+        if requests is None or requests.error is None:
+            raise
+        raise requests.error from None
 
 
 class Transport(grpc.Channel):

@@ -15,6 +15,7 @@ from footnote.client.failures import Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, prepared
 from footnote.client.sync_transport import (
     CallError,
+    Requests,
     Transport,
     closing,
     each_off_the_loop,
@@ -286,7 +287,9 @@ class Channel(Transport):
         usual = wiring.stream_timeout if streams_requests else wiring.timeout
 
         def call(request: Any, timeout: float | None = None) -> Any:
-            sent, repeatable = (request, False) if streams_requests else prepared(method, request, wiring.retry)
+            sent, repeatable = (
+                (Requests(request), False) if streams_requests else prepared(method, request, wiring.retry)
+            )
             attempts = Attempts(wiring.retry, repeatable, timeout or usual)
             while True:
                 try:

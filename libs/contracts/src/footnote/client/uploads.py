@@ -1,5 +1,6 @@
 """Converts files to the messages of an upload, once per attempt, and small ones to groups for one call each."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,13 +70,18 @@ def grouped(contents: Iterable[Content], collection: str, metadata: UploadMetada
         yield group
 
 
+def name_of(path: Path) -> str:
+    """Return a file's name as the contract takes it: bytes that are no UTF-8, as of old archives, become U+FFFD."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
 def described(content: bytes | Path, collection: str, filename: str, metadata: UploadMetadata | None) -> UploadMetadata:
     """Return an upload's first message, with a request id that makes it safe to retry; ValueError without a name."""
     result = UploadMetadata()
     if metadata is not None:
         result.CopyFrom(metadata)
     result.collection = collection or result.collection
-    result.filename = filename or result.filename or (content.name if isinstance(content, Path) else "")
+    result.filename = filename or result.filename or (name_of(content) if isinstance(content, Path) else "")
     if not result.filename:
         raise ValueError("bytes need a filename")
     if not result.HasField("size_bytes"):

@@ -65,6 +65,8 @@ _HAN = {char: value for value, char in enumerate("零一二三四五六七八九
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 _BIG = {"万": 1e4, "亿": 1e8, "億": 1e8}
 _UNIT_TOKENS = 3
+_LONG = 9
+"""Digits from which two numbers are compared as written: 1234567890 and 1234567891 are within the rounding of units."""
 _SPELLED_TOKENS = 4
 
 
@@ -231,9 +233,10 @@ def _dated(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Quan
     """Return a date with its month's name: "3 March 2024", "le 1er mars", "March 3, 2024", "März 2024"."""
 
     def number(index: int, most: int) -> int:
-        if index >= len(tokens) or tokens[index].kind != "number" or not tokens[index].text.isdigit():
+        if index >= len(tokens) or tokens[index].kind != "number":
             return 0
-        value = int(tokens[index].text)
+        text = tokens[index].text
+        value = int(text) if text.isdigit() and len(text) <= 4 else 0  # no day or year is longer
         return value if 1 <= value <= most else 0
 
     def month(index: int) -> int:
@@ -278,7 +281,7 @@ def _made(text: str, tokens: list[_Token], first: int, last: int, values: frozen
 
 def _date_values(token: _Token, english: bool) -> frozenset[float]:
     parts = [int(part) for part in re.findall(r"\d+", token.text)]
-    if token.kind == "iso" or (token.kind == "cjk" and parts[0] > 999):
+    if token.kind == "iso" or (token.kind == "cjk" and "年" in token.text):
         year, month, day = (*parts, 0, 0)[:3]
         return frozenset([float(year * 10_000 + month * 100 + day)])
     if token.kind == "cjk":
@@ -321,8 +324,14 @@ def same_value(left: Quantity, right: Quantity) -> bool:
             if left.dimension == right.dimension == "date" and min(one, other) < 10_000:
                 one, other = one % 10_000, other % 10_000
             if one == other or abs(one - other) <= 1e-9 * max(abs(one), abs(other)):
-                return True
+                return not _digits_differ(left.text, right.text)
     return False
+
+
+def _digits_differ(left: str, right: str) -> bool:
+    """Return whether numbers are written with as many digits, too many for a float to tell, and with other ones."""
+    one, other = ("".join(filter(str.isdigit, text)) for text in (left, right))
+    return len(one) == len(other) >= _LONG and one != other
 
 
 def same_dimension(left: Quantity, right: Quantity) -> bool:
