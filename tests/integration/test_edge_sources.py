@@ -40,6 +40,7 @@ from support.doubles.stages import World, serve_doubles
 from support.sqlite_file import change
 
 OTHER = (("x-footnote-tenant", "default"), ("x-footnote-user", "other"), ("x-footnote-role", "writer"))
+ANN = (("x-footnote-user", "ann"), ("x-footnote-role", "writer"))
 READER = (("x-footnote-tenant", "default"), ("x-footnote-user", "reader"), ("x-footnote-role", "reader"))
 STRANGER = (("x-footnote-tenant", "elsewhere"), ("x-footnote-user", "ann"), ("x-footnote-role", "admin"))
 
@@ -570,6 +571,37 @@ async def test_secrets_are_refused_without_a_key(edge: EdgeStub) -> None:
     with pytest.raises(FailedPrecondition) as caught:
         await kept.create(edge, "git", GIT, secrets={"password": "hunter2-hunter2"}, paused=True)
     assert caught.value.reason == "SOURCE_KEY_MISSING"
+
+
+async def test_new_settings_never_send_the_secrets_of_another_user_to_another_host(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_KEY", new_key())
+    admin = {"metadata": (("x-footnote-user", "bob"), ("x-footnote-role", "admin"))}
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as running,
+    ):
+        edge = EdgeStub(running.channel)
+        await kept.collection(edge)
+        source = await kept.create(
+            edge, "git", GIT, secrets={"password": "of-ann"}, paused=True, call={"metadata": ANN}
+        )
+
+        def change(*, secrets: bool) -> pb.UpdateSourceRequest:
+            wanted = pb.Source(settings=kept.ParseDict({"url": "https://bob.example/"}, pb.Source().settings))
+            if secrets:
+                wanted.secrets.update({"password": "of-bob"})
+            return pb.UpdateSourceRequest(source_id=source.id, resource=wanted)
+
+        with pytest.raises(PermissionDenied, match="give the secrets as well"):
+            await edge.UpdateSource(change(secrets=False), **admin)
+        shown = (await edge.GetSource(pb.GetSourceRequest(source_id=source.id), **admin)).source
+        assert dict(shown.settings)["url"] == GIT["url"]
+        renamed = pb.UpdateSourceRequest(source_id=source.id, resource=pb.Source(name="renamed"))
+        await edge.UpdateSource(renamed, **admin)
+        await edge.UpdateSource(change(secrets=False), metadata=ANN)
+        await edge.UpdateSource(change(secrets=True), **admin)
 
 
 async def test_secrets_are_encrypted_never_shown_and_moved_to_a_new_key(

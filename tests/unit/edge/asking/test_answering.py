@@ -66,8 +66,9 @@ def test_an_upload_expires_by_its_own_time_else_the_collections() -> None:
     settings.ttl.seconds = 60
     assert expiry(Collection(settings=settings), None, now) == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
     assert expiry(Collection(settings=settings), 5, now) == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
-    with pytest.raises(InvalidArgument):
-        expiry(Collection(), 0, now)
+    for wrong in (0, -1, 3_153_600_001, 315_576_000_000):  # the last is the longest Duration
+        with pytest.raises(InvalidArgument):
+            expiry(Collection(), wrong, now)
 
 
 def test_a_title_is_cut_between_words() -> None:

@@ -5,7 +5,8 @@ import time
 from itertools import pairwise
 
 import pytest
-from footnote_edge.jobs.postponing import Postponements, may_be_of_one, rest_seconds
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote_edge.jobs.postponing import Postponements, comes_again, may_be_of_one, rest_seconds
 from footnote_edge.jobs.retrying import until_available
 from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError, Unavailable
@@ -63,9 +64,17 @@ async def test_where_one_document_waits_for_its_provider_others_of_its_collectio
     found.postpone("a:1", again, collection="t/c")
     assert found.held_seconds("b:1", "t/c") == 0
     assert found.held_seconds("b:1", "t/d") == found.held_seconds("b:1", "u/c") == 20
-    found.ended("a:1")
+    found.ended("a:1", "t/c")
     assert found.held_seconds("b:1", "t/c") == 20
     await found.close()
+
+
+@pytest.mark.parametrize(("seconds", "ahead"), [(200, True), (-1, False), (86_400, False)])
+def test_a_document_that_another_replica_put_off_comes_again_by_itself(seconds: float, ahead: bool) -> None:
+    document = Document()
+    assert not comes_again(document)
+    document.next_attempt_time.FromMilliseconds(int((time.time() + seconds) * 1000))
+    assert comes_again(document) is ahead  # a day is from a clock that was set ahead
 
 
 async def test_a_pause_is_not_shorter_than_what_was_asked() -> None:

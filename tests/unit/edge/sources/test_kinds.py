@@ -17,8 +17,10 @@ from footnote_edge.sources.kinds.mailbox import MAILBOX
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import ItemFailed, ItemGone, Opening, SourceKind, SourceRefused, SourceUnavailable
+from footnote_edge.sources.registry import check as check_settings
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import SUITE, Memory, Origin, content, listed, listing
+from footnote_kit.errors import InvalidArgument
 from support.source_servers import GitRepository, git_server, site
 
 LOOPBACK = ("127.0.0.1",)
@@ -286,6 +288,14 @@ async def test_git_takes_branches_patterns_and_secrets(tmp_path: Path, stack: Ex
         await listed(origin)
     origin.secrets = {"password": "secret"}
     assert set(await listed(origin)) == {"docs/a.md"}
+
+
+@pytest.mark.parametrize("url", ["https://user:token@git.example.org/a.git", "https://token@git.example.org/a.git"])
+def test_git_takes_no_secret_in_its_address(url: str) -> None:
+    with pytest.raises(InvalidArgument, match="give them as secrets"):
+        check_settings(GIT, {"url": url}, {})
+    for fine in ("https://git.example.org/a@b.git", "/srv/git/a@b.git"):
+        check_settings(GIT, {"url": fine}, {})
 
 
 async def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:

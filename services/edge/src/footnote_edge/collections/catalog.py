@@ -278,6 +278,10 @@ class Catalog:
         self._noted[key] = kept
 
 
+LONGEST_TTL = 3_153_600_000
+"""Seconds; collections' settings have the same limit."""
+
+
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
     """Return when an upload expires: after its own time, else after the collection's; None for never."""
     counting = collection.effective_settings if collection.HasField("effective_settings") else collection.settings
@@ -285,8 +289,8 @@ def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | No
         ttl_seconds = counting.ttl.ToTimedelta().total_seconds()
     if ttl_seconds is None:
         return None
-    if ttl_seconds <= 0:
-        raise InvalidArgument.field("ttl", "must be positive")
+    if not 0 < ttl_seconds <= LONGEST_TTL:
+        raise InvalidArgument.field("ttl", "must be positive, and at most 100 years")
     return datetime.fromtimestamp((now or datetime.now(UTC)).timestamp() + ttl_seconds, UTC)
 
 

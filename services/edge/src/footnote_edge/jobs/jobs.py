@@ -28,6 +28,7 @@ from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.ledger_retention import ACTIVE, RETURNED, LedgerRetention
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.jobs.ports import JobLedger, OperationJob, StoredOperation
+from footnote_edge.jobs.postponing import comes_again
 from footnote_edge.jobs.processing import job_of
 from footnote_edge.jobs.queue_polling import QueuePolling, spare
 from footnote_edge.jobs.workflows import (
@@ -217,6 +218,8 @@ class Jobs:
         job = job_of(document)
         if self._work.putting_off.waits(job) or (self._groups is not None and self._groups.holds(job)):
             return False
+        if not self.alone and comes_again(document):
+            return False  # another replica has put it off
         if await self._claims.elsewhere(document.id):
             return False
         known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)

@@ -4,9 +4,12 @@ This state is not stored: after a crash, the reconciler enqueues documents witho
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 
+from cachetools import TTLCache
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import WAITING_REASON_PROVIDER_REFUSED, WAITING_REASON_PROVIDER_UNAVAILABLE
 from footnote_kit import transient_errors
 from footnote_kit.backoff import Backoff, no_sooner
@@ -27,11 +30,17 @@ _OF_ONE = {WAITING_REASON_PROVIDER_UNAVAILABLE, WAITING_REASON_PROVIDER_REFUSED}
 _log = get_logger(__name__)
 
 
+LONGEST = 2 * PAUSES.longest
+"""Seconds for which a postponement is known; a document may end in another replica, which tells nobody."""
+_MOST = 100_000
+
+
 class Postponed(Exception):
     """A document has waited in its place for the maximum time; its retry comes after `seconds` at the earliest."""
 
-    def __init__(self, seconds: float = 0.0) -> None:
+    def __init__(self, error: FootnoteError, seconds: float = 0.0) -> None:
         super().__init__()
+        self.error = error
         self.seconds = seconds
 
 
@@ -45,19 +54,26 @@ def may_be_of_one(error: FootnoteError) -> bool:
     return waiting_for(error) in _OF_ONE
 
 
+def comes_again(document: Document) -> bool:
+    """Return whether a document's next attempt is ahead, by a time that a postponement may take."""
+    if not document.HasField("next_attempt_time"):
+        return False
+    return 0 < document.next_attempt_time.ToNanoseconds() / 1e9 - time.time() < LONGEST
+
+
 class Postponements:
     """Documents of this process that retry later, by job name."""
 
     def __init__(self, pauses: Backoff = PAUSES, held_seconds: float = HELD_SECONDS) -> None:
         self._pauses = pauses
         self._held_seconds = held_seconds
-        self._attempts: dict[str, int] = {}
-        self._failing: dict[str, str] = {}
+        self._attempts: TTLCache[str, int] = TTLCache(_MOST, LONGEST)
+        self._failing: TTLCache[str, bool] = TTLCache(_MOST, LONGEST)
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
     def held_seconds(self, job: str, collection: str) -> float:
         """Return the seconds that a job may wait in its place for the provider of its collection."""
-        return 0.0 if self._attempts.get(job) or collection in self._failing.values() else self._held_seconds
+        return 0.0 if job in self._attempts or collection in self._failing else self._held_seconds
 
     def waits(self, job: str) -> bool:
         """Return whether a job has a retry scheduled."""
@@ -65,23 +81,25 @@ class Postponements:
 
     def postpone(
         self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0, collection: str = ""
-    ) -> None:
+    ) -> tuple[int, float]:
         """Call `again` after `seconds`, or a pause that grows with each attempt where that is longer.
 
-        `collection` is the one whose provider fails; empty where the document itself is the cause.
+        `collection` is the one whose provider fails; empty where the document itself is the cause. Return the number of
+        attempts, and the seconds until the next one.
         """
         if collection:
-            self._failing[job] = collection
+            self._failing[collection] = True
         attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
         pause = max(self._pauses.pause(attempts), no_sooner(seconds) if seconds else 0.0)
         _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
         # Outside the job's own context, which ends: later work would otherwise be attributed to it.
         self._waiting[job] = asyncio.create_task(self._later(job, pause, again), context=Context())
+        return attempts, pause
 
-    def ended(self, job: str) -> None:
-        """Forget a job, whatever its outcome."""
+    def ended(self, job: str, collection: str = "") -> None:
+        """Forget a job, whatever its outcome, and that the provider of its collection failed."""
         self._attempts.pop(job, None)
-        self._failing.pop(job, None)
+        self._failing.pop(collection, None)
 
     async def close(self) -> None:
         """Cancel all pauses."""

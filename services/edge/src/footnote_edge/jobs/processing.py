@@ -140,9 +140,9 @@ class Processor:
 
         def give_up(error: FootnoteError, waited: float) -> None:
             if (rest := rest_seconds(error)) is not None:
-                raise Postponed(rest)
+                raise Postponed(error, rest)
             if waited >= held and may_be_of_one(error):
-                raise Postponed
+                raise Postponed(error)
 
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR
@@ -277,7 +277,7 @@ class Processor:
             waiting_message=redact(error.message)[:MOST_SAID],
             waiting_attempts=attempts,
         )
-        request.next_attempt_time.FromMilliseconds(int((time.time() + (rest_seconds(error) or pause)) * 1000))
+        request.next_attempt_time.FromMilliseconds(int((time.time() + max(rest_seconds(error) or 0.0, pause)) * 1000))
         try:
             moved = await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
             self._bus.deliver(moved.document)

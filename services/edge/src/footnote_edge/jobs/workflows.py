@@ -8,7 +8,7 @@ would cost more than the parsing that a crash repeats.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
@@ -19,6 +19,7 @@ from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit import names
 from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.context import detached
+from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 
@@ -103,11 +104,15 @@ class Work:
             if (pace := self.paces.get(queue)) is not None:
                 pace.hurry()
 
-    def postpone(self, scope: Scope, document: Document, seconds: float) -> None:
-        """Free a document's place, and enqueue it again after `seconds` or later; 0 where its provider fails."""
+    async def postpone(self, scope: Scope, document: Document, postponed: Postponed) -> None:
+        """Free a document's place, enqueue it again later, and note when."""
         if (take_up := self.take_up) is not None and not self._closing:
-            failing = "" if seconds else provider_of(scope, document)
-            self.putting_off.postpone(job_of(document), lambda: take_up(document), seconds, failing)
+            failing = "" if postponed.seconds else provider_of(scope, document)
+            attempts, pause = self.putting_off.postpone(
+                job_of(document), lambda: take_up(document), postponed.seconds, failing
+            )
+            with suppress(FootnoteError):  # deleted or replaced meanwhile: the next attempt finds that out
+                await self.processor.note_waiting(scope, document, postponed.error, attempts, pause)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -197,9 +202,9 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
     try:
         move = await work.processor.index(scope, document)
     except Postponed as rest:
-        work.postpone(scope, document, rest.seconds)
+        await work.postpone(scope, document, rest)
         return "PUT_OFF"
-    work.putting_off.ended(job_of(document))
+    work.putting_off.ended(job_of(document), provider_of(scope, document))
     outcome = await work.processor.finish(scope, document, move)
     _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
     return outcome

@@ -14,7 +14,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
-from footnote_kit.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
+from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument, ResourceExhausted
 from footnote_kit.origins import origin_of, with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -32,6 +32,7 @@ from footnote_edge.sources.stored import StoredItem, StoredSource
 
 SKEW = timedelta(hours=1)
 """Maximum clock difference of two services."""
+_RELABELLINGS = 8
 
 _REASONS = {
     "FILE_EMPTY": "EMPTY",
@@ -152,15 +153,25 @@ class DocumentStore:
             await self._jobs.process_if_idle(document)
 
     async def relabel(self, scope: Scope, document_id: str, label: Mapping[str, str]) -> None:
-        """Change a document's origin, in its record and its chunks; raises NotFound."""
-        document = await self._documents.get(scope, document_id)
-        change = ingestion.UpdateDocumentRequest(
-            scope=scope,
-            document_id=document.id,
-            resource=Document(metadata=with_origin(document.metadata, label)),
-            update_mask=FieldMask(paths=["metadata"]),
-        )
-        changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
+        """Change a document's origin, in its record and its chunks; raises NotFound.
+
+        Its other metadata may change between reading and writing: it is read again then. Raises Aborted where it always
+        does.
+        """
+        for attempt in range(_RELABELLINGS):
+            document = await self._documents.get(scope, document_id)
+            change = ingestion.UpdateDocumentRequest(
+                scope=scope,
+                document_id=document.id,
+                resource=Document(metadata=with_origin(document.metadata, label), etag=document.etag),
+                update_mask=FieldMask(paths=["metadata"]),
+            )
+            try:
+                changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
+                break
+            except Aborted:
+                if attempt == _RELABELLINGS - 1:
+                    raise
         self._bus.deliver(await align(self._stages, scope, changed, self._timeout))
 
     async def delete(self, scope: Scope, document_id: str) -> None:

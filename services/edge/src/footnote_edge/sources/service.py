@@ -150,6 +150,11 @@ class Sources:
         if "settings" in paths or "secrets" in paths:
             sealed = Sealed(row.secrets, row.secret_key)
             settings = _plain(wanted, "settings") if "settings" in paths else json.loads(row.settings)
+            if row.secrets and "secrets" not in paths and row.user_id != scope.user_id:
+                # Its settings say which host gets them.
+                raise PermissionDenied(
+                    "Only its creator can change a source's settings and keep its secrets; give the secrets as well."
+                )
             secrets = _plain(wanted, "secrets") if "secrets" in paths else self._vault.open(row.id, sealed)
             check(kind, settings, secrets, "resource")
             values["settings"] = json.dumps(settings)

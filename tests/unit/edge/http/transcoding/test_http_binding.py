@@ -56,6 +56,7 @@ def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
         ("ListDocuments", [("page_size", str(2**40))], {}),
         ("WatchDocuments", [("until_idle", "yes")], {}),
         ("Ask", [], []),
+        ("Ask", [("collections", "b")], {"question": "q", "collections": "a"}),
         ("Ask", [], {"question": {"a": 1}}),
         ("Ask", [], {"unknown": 1}),
         ("Ask", [("retrieval", "x")], {}),

@@ -148,7 +148,10 @@ def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, r
         raise InvalidArgument.field(path, "is not a field of this request")
     value = _value(field, path, text)
     if field.is_repeated and not replace:
-        target.setdefault(field.name, []).append(value)
+        held = target.setdefault(field.name, [])
+        if not isinstance(held, list):
+            raise InvalidArgument.field(path, "must be a list")
+        held.append(value)
     else:
         target[field.name] = value
 

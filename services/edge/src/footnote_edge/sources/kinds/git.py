@@ -72,8 +72,12 @@ class GitSettings(Selecting):
         if self.url.startswith("ssh://"):
             SshPlace(self.url)
             checked_host_key(self.host_key)
-        elif self.host_key:
+            return self
+        if self.host_key:
             raise ValueError("host_key is for addresses that begin with ssh://")
+        if "@" in self.url.partition("://")[2].partition("/")[0]:
+            # Settings are stored and shown as they are.
+            raise ValueError("url must not hold a user or password: give them as secrets")
         return self
 
 
