@@ -185,7 +185,7 @@ class Searcher:
         if (whole := await self._whole(search, strategy, choice, files)) is not None:
             return whole
         plan = await self._plan(search, strategy, files.named)
-        findings, strategy = await run_with_phrases(
+        findings, strategy, plan = await run_with_phrases(
             self._channels, plan, search.query, strategy, choice, clock, auto=search.is_auto
         )
         degradations = await self._degradations(search, findings, strategy)
@@ -310,6 +310,7 @@ class Searcher:
             findings = await self._channels.run(plan, search.clock)
             if findings.degradations:
                 break
+            await self._channels.each_file(plan, findings, search.request, files.named, self._settings.candidates)
             ranking = replace(ranking, plan=plan, findings=findings)
         return ranking, ranked.page
 

@@ -248,23 +248,23 @@ _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 async def run_with_phrases(
     channels: Channels, plan: Plan, understood: Query, strategy: SearchStrategy.ValueType,
     choice: SearchStrategyChoice, clock: Stopwatch, *, auto: bool,
-) -> tuple[Findings, SearchStrategy.ValueType]:  # fmt: skip
+) -> tuple[Findings, SearchStrategy.ValueType, Plan]:  # fmt: skip
     """Run the channels; phrases are required if any chunk has them, and AUTO does not end without hits.
 
-    Where AUTO continues with another strategy, `choice` records the reason.
+    Returns the plan that found them too. Where AUTO continues with another strategy, `choice` records the reason.
     """
     if understood.phrases and plan.lexical:
-        filter = conjunction([plan.filter, understanding.holding_phrases(understood)])
-        findings = await channels.run(replace(plan, filter=filter), clock)
+        with_phrases = replace(plan, filter=conjunction([plan.filter, understanding.holding_phrases(understood)]))
+        findings = await channels.run(with_phrases, clock)
         if findings.candidates or findings.degradations:
-            return findings, strategy
+            return findings, strategy, with_phrases
         if auto:
             plan, strategy = replace(plan, dense=True), _HYBRID
             choice.fallback = SearchFallback.SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND
-        return await channels.run(plan, clock), strategy
+        return await channels.run(plan, clock), strategy, plan
     findings = await channels.run(plan, clock)
     if auto and strategy == _FULLTEXT and not findings.candidates and not findings.degradations:
         plan, strategy = replace(plan, dense=True), _HYBRID
         choice.fallback = SearchFallback.SEARCH_FALLBACK_WORDS_NOT_FOUND
-        return await channels.run(plan, clock), strategy
-    return findings, strategy
+        return await channels.run(plan, clock), strategy, plan
+    return findings, strategy, plan
