@@ -19,7 +19,7 @@ from footnote_kit.testing import SCOPE
 from footnote_providers.e5 import files
 from footnote_retrieval import search
 from footnote_retrieval.adapters import embedding
-from footnote_store import connection
+from footnote_store import connection, rows
 from footnote_store.store import VectorStore
 from support.chunks import make_chunk
 from support.library import Library, open_library
@@ -266,3 +266,15 @@ async def test_an_off_topic_question_finds_nothing_by_a_model_that_knows_its_flo
         switched_off = await retrieve(library, away, settings=RetrievalSettings(min_score=0))
         assert len(switched_off.chunks) == 4
         assert switched_off.score_floor == 0
+
+
+async def test_a_damaged_passage_ends_no_paging(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = await library.add_collection("c")
+    texts = [" ".join(["nozzle"] * (9 - at) + [f"part{at}"] * (1 + at)) for at in range(6)]
+    chunks = chunks_of(texts)
+    await library.add(shelf, chunks[1:])
+    with monkeypatch.context() as damage:
+        damage.setattr(rows, "_packed", lambda data: "z:AAAA")
+        await library.add(shelf, chunks[:1])
+    ids = await walked(library, "nozzle", 2, 4, FULLTEXT)
+    assert sorted(ids) == sorted(chunk.id for chunk in chunks[1:])

@@ -233,7 +233,7 @@ class Searcher:
             result.degradations.append(degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", effect))
             chosen = files.without_others(chosen)
         wanted = search.request.offset + search.settings.limit
-        if len(chosen) == search.settings.limit and result.total > wanted:
+        if len(page) == search.settings.limit and result.total > wanted:
             result.further = wanted
         result.named_document_ids = first_documents(files.named, (candidate.hit.document_id for candidate in chosen))
         result.chunks = [scored(candidate, explain=search.request.explain) for candidate in chosen]
