@@ -151,6 +151,22 @@ async def test_quoted_words_must_be_there(library: Library) -> None:
     assert fallback.strategy == HYBRID
 
 
+@pytest.mark.parametrize("cat", ["A cat.", "The cat sleeps.", "Here sleeps a cat.", "The black cat sleeps."])
+async def test_quoted_words_are_whole_words(library: Library, cat: str) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of([cat, "Each category sleeps.", "A bobcat sleeps.", "Categories sleep."]))
+    assert texts(await retrieve(library, 'sleep "cat"')) == [cat]
+
+
+async def test_any_number_of_quoted_words_is_looked_for(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    words = [f"word{number}" for number in range(200)]
+    await library.add(shelf, chunks_of([" ".join(words), " ".join(words[:-1])]))
+    found = await retrieve(library, " ".join(f'"{word}"' for word in words))
+    assert not found.degradations
+    assert texts(found) == [" ".join(words)]
+
+
 async def test_a_token_continues_where_the_limit_ended(library: Library) -> None:
     await handbook(library)
     query = "leave bolts office laptops visitors expenses of the company"

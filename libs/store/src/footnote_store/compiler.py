@@ -29,6 +29,8 @@ FALSE = 'id == ""'
 _SYMBOLS: dict[Op, str] = {"eq": "==", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _NEGATED: dict[Op, str] = {"eq": "!=", "gt": "<=", "gte": "<", "lt": ">=", "lte": ">"}
 _INT64 = 2**63
+_FLAT = 8
+"""Parts joined without further parentheses: the engine refuses what is nested some 50 deep, as each part was."""
 
 
 def quote(text: str) -> str:
@@ -53,7 +55,7 @@ def compile_expr(expr: Expr) -> str:
 def conjunction(parts: Sequence[str]) -> str:
     """Join compiled filters by AND, without those that are always true."""
     kept = [part for part in parts if part != TRUE]
-    return " and ".join(f"({part})" for part in kept) if kept else TRUE
+    return _joined(kept, " and ") if kept else TRUE
 
 
 def _compile(expr: Expr, *, negated: bool) -> str:
@@ -75,7 +77,14 @@ def _compile(expr: Expr, *, negated: bool) -> str:
 
 def _disjunction(parts: Sequence[str]) -> str:
     kept = [part for part in parts if part != FALSE]
-    return " or ".join(f"({part})" for part in kept) if kept else FALSE
+    return _joined(kept, " or ") if kept else FALSE
+
+
+def _joined(parts: Sequence[str], word: str) -> str:
+    """Join one part or more, as a tree whose depth grows by the logarithm of their number."""
+    while len(parts) > _FLAT:
+        parts = [_joined(parts[at : at + _FLAT], word) for at in range(0, len(parts), _FLAT)]
+    return word.join(f"({part})" for part in parts)
 
 
 def _constant(value: bool) -> str:

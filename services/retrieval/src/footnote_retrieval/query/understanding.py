@@ -92,9 +92,18 @@ def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
 
 
 def holding_phrases(query: Query) -> str:
-    """Return a filter that requires each phrase as a run of search terms, so that inflection does not matter."""
-    runs = [" ".join(terms(phrase, query.language)).replace("%", "") for phrase in query.phrases]
-    return conjunction([f'lexical_text like "%{run}%"' for run in runs if run])
+    """Return a filter that requires each phrase as a run of whole search terms, so that inflection does not matter.
+
+    No search term holds a quote, a wildcard of `like` or its escape.
+    """
+    runs = [" ".join(terms(phrase, query.language)) for phrase in query.phrases]
+    return conjunction([_holding(run) for run in runs if run])
+
+
+def _holding(run: str) -> str:
+    """Return a filter for a run of terms alone, first, last, and inside."""
+    places = (f'== "{run}"', f'like "{run} %"', f'like "% {run}"', f'like "% {run} %"')
+    return " or ".join(f"lexical_text {place}" for place in places)
 
 
 def choose(
