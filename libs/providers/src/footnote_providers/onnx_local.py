@@ -172,7 +172,7 @@ class OnnxEmbeddings:
             for rows in by_length(windows, _BATCH):
                 vectors[rows] = await loop.run_in_executor(self._thread, self._run, [windows[row] for row in rows])
             return _joined(vectors, windows, owners, len(texts))
-        except RuntimeError as error:
+        except Exception as error:  # the libraries raise bare exceptions
             raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
 
     def encode(self, texts: Sequence[str], beside: Executor | None = None, batch: int = _BATCH) -> Vectors:

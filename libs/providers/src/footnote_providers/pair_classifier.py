@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import InvalidArgument, Unavailable
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -44,15 +44,21 @@ class PairClassifier:
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._cut, self._max_tokens = cut, max_tokens
+        self._what, self._cut, self._max_tokens = what, cut, max_tokens
         self._tokenizer.enable_padding()
         # One run uses all of the model's threads; two runs at once would only slow each other.
         self._lock = asyncio.Lock()
 
     async def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Return the classes' logits, shape (pairs, classes); the computation runs on a thread."""
-        async with self._lock:
-            return await asyncio.to_thread(self._logits, pairs)
+        """Return the classes' logits, shape (pairs, classes); the computation runs on a thread.
+
+        Raises Unavailable(PROVIDER_FAILED) when the model fails.
+        """
+        try:
+            async with self._lock:
+                return await asyncio.to_thread(self._logits, pairs)
+        except Exception as error:  # the libraries raise bare exceptions
+            raise Unavailable(f"The {self._what} failed: {error}", reason="PROVIDER_FAILED") from error
 
     def _logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         # Batches of similar length need little padding.
