@@ -59,6 +59,7 @@ class EndpointLimiter:
         self._clock = clock
         self._not_before = 0.0
         self._next_slot = 0.0
+        self._turn = asyncio.Lock()
         self._breaker = Breaker(policy.breaker_failures, policy.breaker_open, lambda: self._clock())
         self._backoff = Backoff(policy.first_backoff, policy.longest_backoff)
         self._last_error = ""
@@ -103,13 +104,18 @@ class EndpointLimiter:
 
     async def _wait_for_turn(self) -> None:
         """Wait out a pause that the provider asked for, and for a slot of the rate limit."""
-        now = self._clock()
-        start = max(now, self._not_before)
-        if self.policy.requests_per_minute > 0:
-            start = max(start, self._next_slot)
+        if self.policy.requests_per_minute <= 0:
+            await self._wait_until(self._not_before)
+            return
+        # One caller at a time waits for the next slot, so that a caller who gives up takes none.
+        async with self._turn:
+            start = max(self._clock(), self._not_before, self._next_slot)
+            await self._wait_until(start)
             self._next_slot = start + 60.0 / self.policy.requests_per_minute
-        if start > now:
-            await asyncio.sleep(start - now)
+
+    async def _wait_until(self, moment: float) -> None:
+        if (wait := moment - self._clock()) > 0:
+            await asyncio.sleep(wait)
 
     async def _back_off(self, error: RetryableFailure, number: int) -> None:
         if error.retry_after is not None:
