@@ -55,6 +55,16 @@ class Bill:
             self._usage.prompt_tokens = 0
         return self.so_far()
 
+    def ended(self, text: str, finished: Finished) -> Usage:
+        """Return the usage of an answer without its cost, from the provider, else by our count.
+
+        A model's words count as it wrote them, thoughts too, whatever of them is shown as the answer's `text`.
+        """
+        usage = usage_of(self._request, text, finished)
+        if self._billed and finished.completion_tokens is None:
+            usage.completion_tokens = self._usage.completion_tokens + tokens.count(self._fresh)
+        return usage
+
     def so_far(self) -> Usage:
         """Return the usage so far."""
         price(self._usage, self._prices, self._model)

@@ -24,7 +24,7 @@ from footnote_kit.usages import add_usage
 from footnote_text import locales
 
 from footnote_generation.answering import policy, summary
-from footnote_generation.answering.billing import Bill, Prices, price, usage_of
+from footnote_generation.answering.billing import Bill, Prices, price
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import why_incomplete
 from footnote_generation.answering.nearest import nearest
@@ -196,7 +196,7 @@ class Generator:
             state.writer.replace(locales.choose(request.locale).replies.empty)
             degradations.append(summary.empty(finished))
             yield Delta(state.writer.text)
-        answer = await self._answer(state, provider, finished)
+        answer = await self._answer(state, provider, bill, finished)
         if degradations:
             summary.wordless(answer)
         failure = state.checker.failure or why_incomplete(state.checker.opinion)
@@ -336,12 +336,12 @@ class Generator:
         if all(item.claim.support == VERDICT_NOT_A_CLAIM for item in checked):
             writer.replace(locales.choose(state.request.locale).not_found)
 
-    async def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
+    async def _answer(self, state: _Answering, provider: ModelProvider, bill: Bill, finished: Finished) -> Answer:
         text = state.writer.text
         sentences = await off_loop(len(text), segment, text, state.writer.markers)
         checked = await asyncio.to_thread(state.checker.check_by_rules, sentences)
         read = len(text) + sum(len(message.text) for message in state.request.messages)
-        answer = await off_loop(read, self._sum_up, state, provider, finished, checked)
+        answer = await off_loop(read, self._sum_up, state, provider, bill, finished, checked)
         if answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
             request = state.request
             offered = await asyncio.to_thread(nearest, request.question, request.sources, request.locale)
@@ -350,12 +350,12 @@ class Generator:
         return answer
 
     def _sum_up(
-        self, state: _Answering, provider: ModelProvider, finished: Finished, checked: Sequence[Checked]
+        self, state: _Answering, provider: ModelProvider, bill: Bill, finished: Finished, checked: Sequence[Checked]
     ) -> Answer:
         writer = state.writer
         citations = [citation for item in checked for citation in item.citations]
         claims = [item.claim for item in checked]
-        usage = usage_of(state.request, writer.text, finished)
+        usage = bill.ended(writer.text, finished)
         model = finished.model or state.request.model or provider.default_model
         price(usage, self._prices, model)
         add_usage(usage, state.reading.usage)
