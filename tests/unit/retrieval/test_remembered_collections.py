@@ -6,7 +6,7 @@ While indexing does not answer, one of an older epoch is taken too, if no collec
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,33 @@ async def test_an_answer_of_another_epoch_or_of_none_is_not_kept(
     indexing.named = named
     await remembered.resolve(ANN, [])
     assert remembered.known(ANN, []) is None
+
+
+async def asked_slowly(indexing: Indexing, remembered: IndexingCollections) -> tuple[asyncio.Task[Any], asyncio.Event]:
+    """Ask of ANN's "a"; the response, with no collection and of now, arrives once the event is set."""
+    arrives = asyncio.Event()
+
+    class Late(Answered[LocateCollectionsResponse]):
+        def __await__(self) -> Generator[Any, None, LocateCollectionsResponse]:
+            yield from arrives.wait().__await__()
+            return self._response
+
+    epochs = {"epoch": indexing.epoch.name, "collections": indexing.of_collections.name}
+    late = Late(LocateCollectionsResponse(), **(epochs if indexing.named is None else {}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexing, "LocateCollections", lambda _: late)
+        task = asyncio.create_task(remembered.resolve(ANN, ["a"]))
+        await asyncio.sleep(0.01)
+    return task, arrives
+
+
+async def test_an_answer_that_was_overtaken_replaces_none(indexing: Indexing, remembered: IndexingCollections) -> None:
+    overtaken, arrives = await asked_slowly(indexing, remembered)
+    indexing.epoch.advance()
+    newer = await remembered.resolve(ANN, ["a"])
+    arrives.set()
+    await overtaken
+    assert remembered.known(ANN, ["a"]) is newer.visible
 
 
 @pytest.fixture
@@ -213,6 +240,30 @@ async def test_without_an_epoch_what_was_refused_since_is_not_taken_any_more(
     indexing.fails = Unavailable("away")
     with pytest.raises(Unavailable):
         await remembered.resolve(ANN, ["a"], stale_too=True)
+
+
+@pytest.mark.parametrize("refused", [True, False])
+async def test_without_an_epoch_an_answer_that_was_overtaken_is_not_taken(
+    indexing: Indexing, shared: tuple[IndexingCollections, Clock], refused: bool
+) -> None:
+    remembered, clock = shared
+    await remembered.resolve(ANN, ["a"])
+    overtaken, arrives = await asked_slowly(indexing, remembered)
+    clock.now += 1
+    if refused:
+        indexing.fails = NotFound("Collection 'a' not found", reason="COLLECTION_NOT_FOUND")
+        with pytest.raises(NotFound):
+            await remembered.resolve(ANN, ["a"])
+    else:
+        newer = await remembered.resolve(ANN, ["a"])
+    arrives.set()
+    await overtaken
+    indexing.fails = Unavailable("away")
+    if refused:
+        with pytest.raises(Unavailable):
+            await remembered.resolve(ANN, ["a"], stale_too=True)
+    else:
+        assert (await remembered.resolve(ANN, ["a"], stale_too=True)).visible == newer.visible
 
 
 async def test_without_an_epoch_one_that_says_nothing_is_waited_for_once_and_asked_again_later(

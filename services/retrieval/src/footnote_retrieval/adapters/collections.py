@@ -37,6 +37,7 @@ class _Answer(NamedTuple):
     epoch: str
     visible: tuple[Searchable, ...]
     asked: float
+    refused: bool = False
 
 
 class IndexingCollections:
@@ -84,6 +85,8 @@ class IndexingCollections:
             return Resolved(known)
         question = _question(scope, names)
         recent = self._recent.get(question) if stale_too else None
+        if recent is not None and recent.refused:
+            recent = None
         if recent is not None and self._silent.rest:
             return Resolved(recent.visible, stale=True)
         asked = self._clock()
@@ -98,14 +101,20 @@ class IndexingCollections:
                 raise
             return Resolved(last.visible, stale=True)
         except FootnoteError:
-            self._recent.pop(question, None)
+            self._keep_recent(question, _Answer("", (), asked, refused=True))
             raise
         self._silent.answered()
         answer = _Answer(epochs.epoch, _searchable(response), asked)
-        self._answers.keep(question, epochs.collections, answer)
+        if _is_newer(answer, self._answers.get(question)):
+            self._answers.keep(question, epochs.collections, answer)
         if not epochs.epoch:
-            self._recent[question] = answer
+            self._keep_recent(question, answer)
         return Resolved(answer.visible)
+
+    def _keep_recent(self, question: _Question, answer: _Answer) -> None:
+        """Keep an answer or refusal, unless one to a later request is held: responses may overtake each other."""
+        if _is_newer(answer, self._recent.get(question)):
+            self._recent[question] = answer
 
     async def _ask(
         self, question: _Question, scope: Scope, seconds: float | None
@@ -116,6 +125,10 @@ class IndexingCollections:
                 return await received(self._stub.LocateCollections(request))
         except TimeoutError as error:
             raise DeadlineExceeded("Indexing does not say which collections there are") from error
+
+
+def _is_newer(answer: _Answer, held: _Answer | None) -> bool:
+    return held is None or answer.asked >= held.asked
 
 
 def _count(answer: _Answer) -> int:
