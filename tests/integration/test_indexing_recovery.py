@@ -179,6 +179,37 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
     await database.close()
 
 
+@pytest.mark.parametrize("accepted", [True, False])
+async def test_own_vectors_whose_ids_are_encoded_in_the_store_stay(
+    uri: str, store: VectorStore, tmp_path: Path, accepted: bool
+) -> None:
+    database = Database("", tmp_path / "indexing")
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
+    ids = ["100%", "it's"]
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        made = await client.create(f"encoded-{accepted}", embedding={"provider": "none", "dimensions": 2})
+        rows = [VectorRow(id=one, text="Text", vector=[1.0, 2.0]) for one in ids]
+        await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection=made.name, rows=rows))
+        if accepted:
+            parts.note_loss(TRAITS.part)
+            lost = "DELETE FROM indexing_revisions WHERE document_id LIKE '%/it''s'"
+            await change(tmp_path / "indexing" / "indexing.db", lost)
+            assert await recovery.check_all() == [Findings(listed_again=(f"{made.id}/it's:1",))]
+        else:
+            orphan = make_chunk("Nobody knows me.", document_id="orphan", collection_id=made.id)
+            [item] = (await client.locate(made.name)).collections
+            await store.upsert(item.space, [Row(orphan, item.collection_key, [1.0] * 2, "nobody")])
+            assert await recovery.check_all() == [Findings(rows_removed=1)]
+        listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection=made.name))
+        assert [row.id for row in listed.rows] == ids
+        assert (await client.get(made.name)).chunk_count == 2
+        assert await recovery.check_all() == [Findings()]
+    await database.close()
+
+
 async def test_changed_rows_of_which_the_ledger_lost_the_change_are_listed_as_the_store_holds_them(
     uri: str, store: VectorStore, tmp_path: Path
 ) -> None:

@@ -91,8 +91,10 @@ def test_secrets_are_named_and_not_written() -> None:
             "FOOTNOTE_LOG_LEVEL": "info",
             "FOOTNOTE_SERVICE_TOKEN": "s",
             "FOOTNOTE_INDEXING_DATABASE_URL": "postgresql://u:p@db/x",
+            "FOOTNOTE_EDGE_DATABASE_URL": "postgresql://u:pa/ss+x==@db/x",
+            "FOOTNOTE_VECTOR_STORE_URI": "http://milvus:19530",
             "HOME": "/root",
         }
     )
-    assert shown == {"FOOTNOTE_LOG_LEVEL": "info"}
-    assert hidden == ["FOOTNOTE_INDEXING_DATABASE_URL", "FOOTNOTE_SERVICE_TOKEN"]
+    assert shown == {"FOOTNOTE_LOG_LEVEL": "info", "FOOTNOTE_VECTOR_STORE_URI": "http://milvus:19530"}
+    assert hidden == ["FOOTNOTE_EDGE_DATABASE_URL", "FOOTNOTE_INDEXING_DATABASE_URL", "FOOTNOTE_SERVICE_TOKEN"]

@@ -2,7 +2,7 @@
 
 Its parts are copied one after the other while uploads go on. Later parts may know more than earlier ones; the services
 repair that after a restore, as after a power cut. A document whose job is missing is processed again, orphaned rows are
-removed, and missing ones are written again.
+removed, and missing ones are written again. Own vectors are listed as the copied vector store holds them.
 """
 
 import asyncio
@@ -27,8 +27,10 @@ from footnote_cli.admin.manifest import Database, Manifest
 from footnote_cli.errors import CommandError
 
 FILES, DATABASES, ROWS, SETTINGS = "files", "databases", "store", "settings.json"
-_BEFORE_STORE = ("jobs", "edge", "indexing")
-_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|://[^/\s]*@")
+LEDGER = "indexing"
+"""The database that says which rows of the vector store are searched."""
+_BEFORE_STORE = ("jobs", "edge", LEDGER)
+_SECRET = re.compile(r"(?i)key|token|secret|passw|credential")
 
 
 async def backup(deployment: Deployment, target: Path) -> Manifest:
@@ -149,5 +151,10 @@ def _settings(folder: Path) -> list[str]:
 def settings(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return an environment's settings without secrets, and the names of those that may be secret."""
     ours = {name: value for name, value in sorted(environment.items()) if name.startswith("FOOTNOTE_")}
-    hidden = [name for name, value in ours.items() if _SECRET.search(f"{name} {value}")]
+    hidden = [name for name, value in ours.items() if _SECRET.search(f"{name} {value}") or _has_login(value)]
     return {name: value for name, value in ours.items() if name not in hidden}, hidden
+
+
+def _has_login(value: str) -> bool:
+    """Return whether an address has a user or password, which may contain any character, "/" too."""
+    return "@" in value.partition("://")[2]

@@ -14,7 +14,7 @@ from footnote_store.engine import EmbeddedEngine
 from footnote_store.transfer import PAGE, Transfer, of_line
 
 from footnote_cli.admin import manifest
-from footnote_cli.admin.backup import FILES, ROWS
+from footnote_cli.admin.backup import FILES, LEDGER, ROWS
 from footnote_cli.admin.deployment import STORE, Deployment, deployment_of, empty_folder
 from footnote_cli.admin.manifest import Database, Manifest
 from footnote_cli.errors import CommandError, usage_error
@@ -84,11 +84,16 @@ def _database(place: StoredDatabase, copy: Path) -> None:
 
 
 def _note_parts(deployment: Deployment, made: Manifest) -> None:
-    """Record which databases were restored; those missing in the backup begin empty."""
+    """Record which databases were restored; those missing in the backup begin empty.
+
+    The vector store's rows were copied after the ledger, so the ledger lacks the changes in between.
+    """
     for one in deployment.databases:
         deployment.parts.begin(one.part)
         if one.name in made.databases:
             deployment.parts.note(one.part, one.file)
+            if one.name == LEDGER and made.spaces:
+                deployment.parts.note_loss(one.part)
     deployment.parts.begin(folder_check.PART)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
-from footnote_store.ids import chunk_id
+from footnote_store.ids import chunk_id, parse_chunk_id
 from footnote_store.rows import CHUNK_SPACES, Hit, own_key
 
 from footnote_indexing.model import BUILDING, Holding, IndexVersion, NewRow, RevisionKey
@@ -202,8 +202,8 @@ class Recovery:
             expr = f"{rows} and id > {quote(last)}" if last else rows
             ids = await self._writer.store.ids(space, expr, _PAGE)
             for one in ids:
-                document_id, revision, _ = one.rsplit(":", 2)
-                counts[f"{document_id}:{int(revision)}"] += 1
+                if parsed := parse_chunk_id(one):
+                    counts[f"{parsed[0]}:{parsed[1]}"] += 1
             if len(ids) < _PAGE:
                 return counts
             last = ids[-1]
