@@ -98,7 +98,10 @@ class Store(Protocol):
         ...
 
     async def health(self, timeout: float = 3.0) -> dict[str, Any]:
-        """Return the store's state: `healthy`, `engine`, `latency_ms`; raises Unavailable when it does not respond."""
+        """Return the store's state: `healthy`, `engine`, `latency_ms`, and `rows`, how many each space has.
+
+        Raises Unavailable when it does not respond.
+        """
         ...
 
     async def close(self) -> None:

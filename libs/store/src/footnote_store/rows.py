@@ -123,6 +123,8 @@ class MessageRow:
 
 CHUNK_SPACES = "chunks_"
 """How the names of all physical collections for chunks begin."""
+MESSAGE_SPACES = "messages_"
+"""How the names of those for messages begin; the length of their vectors follows."""
 
 
 def space_name(dimensions: int, variant: int = 0) -> str:

@@ -264,6 +264,9 @@ class PurgeList(Protocol):
     async def due(self, limit: int) -> list[Entry]:
         """Return retired revisions that are due to be purged."""
 
+    async def is_due(self, key: RevisionKey) -> bool:
+        """Return whether a revision is still due to be purged."""
+
     async def forget(self, key: RevisionKey) -> None:
         """Remove the entry of a revision whose rows are purged."""
 

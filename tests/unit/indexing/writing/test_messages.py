@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote_indexing.writing.messages import Messages
 from footnote_kit.errors import Unavailable
 from footnote_store.rows import MessageRow
+from support.memory_store import MemoryStore
 
 SCOPE = Scope(tenant_id="t", user_id="u")
 
@@ -48,8 +50,8 @@ class Engine:
 class Vectors:
     """Vectorizers of which every text has the same vector."""
 
-    class settings:
-        dimensions = 4
+    def __init__(self) -> None:
+        self.settings = SimpleNamespace(dimensions=4)
 
     async def default(self) -> "Vectors":
         return self
@@ -58,8 +60,10 @@ class Vectors:
         return text
 
     async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Any) -> Any:
+        dimensions = self.settings.dimensions
+
         class Embedded:
-            vectors = np.ones((len(texts), 4), np.float32)
+            vectors = np.ones((len(texts), dimensions), np.float32)
 
         return Embedded
 
@@ -90,6 +94,18 @@ async def test_two_calls_at_once_and_an_id_given_twice_are_one_row_each() -> Non
     twice = [*messages(3), *messages(3)]
     await asyncio.gather(*(memory.remember(SCOPE, twice) for _ in range(4)))
     assert sorted(engine.rows) == ["m0", "m1", "m2"]
+
+
+async def test_messages_stored_before_the_embedder_changed_are_forgotten_too() -> None:
+    store, vectors = MemoryStore(), Vectors()
+    memory = Messages(store, vectors, Permitted())  # type: ignore[arg-type]
+    await memory.remember(SCOPE, messages(2))
+    vectors.settings.dimensions = 3
+    await memory.remember(SCOPE, [*messages(3)[2:], MemoryMessage(message_id="m9", conversation_id="d", text="Kept")])
+    assert await memory.forget(SCOPE, "c", ["m0"]) == 1
+    assert await memory.forget(SCOPE, "c") == 2
+    left = {space: [row["id"].rpartition(":")[2] for row in rows.values()] for space, rows in store.spaces.items()}
+    assert left == {"messages_4": [], "messages_3": ["m9"]}
 
 
 async def test_what_doubles_again_and_again_is_no_success() -> None:

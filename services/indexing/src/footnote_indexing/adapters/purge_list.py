@@ -57,6 +57,12 @@ class PurgeTable:
         async with self._database.read() as connection:
             return [entry_of(row) for row in await connection.execute(_DUE, {"now": now_ms(), "most": limit})]
 
+    async def is_due(self, key: RevisionKey) -> bool:
+        """Return whether a revision is still due to be purged."""
+        due = sa.select(revisions.c.revision).where(is_revision(key), revisions.c.purge_at <= now_ms())
+        async with self._database.read() as connection:
+            return (await connection.execute(due)).first() is not None
+
     async def forget(self, key: RevisionKey) -> None:
         """Remove the entry of a revision whose rows are purged."""
         async with self._database.write_documents() as connection:

@@ -22,6 +22,7 @@ from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _MOST_AUTHORIZED = 1000
+_EMBEDDING = "settings.embedding"
 _CHANGEABLE = ("name", "description", "metadata", "visibility", "settings", "grants")
 
 
@@ -161,7 +162,7 @@ class Collections:
         self._permitted.check_settings(scope, changed, before.collection)
         if changed.settings.embedding != before.collection.settings.embedding:
             await self._check_may_move(before, changed)
-            chosen = await self._vectorizers.resolve(_reconsidered(before.collection, changed))
+            chosen = await self._vectorizers.resolve(_reconsidered(before.collection, changed, paths))
             changed.settings.embedding.CopyFrom(chosen)
         if only_check:
             return changed
@@ -250,16 +251,17 @@ def _keep_embedder(old: collection_pb2.EmbeddingSettings, new: collection_pb2.Em
 
 
 def _reconsidered(
-    before: collection_pb2.Collection, changed: collection_pb2.Collection
+    before: collection_pb2.Collection, changed: collection_pb2.Collection, paths: Sequence[str]
 ) -> collection_pb2.EmbeddingSettings:
-    """Drop values that were filled in for the previous provider or model, unless requested again."""
+    """Drop values that were filled in for the previous provider or model, unless one of the paths names them."""
     old, new = before.settings.embedding, collection_pb2.EmbeddingSettings()
     new.CopyFrom(changed.settings.embedding)
-    if new.provider != old.provider and new.model == old.model:
+    if new.provider != old.provider and new.model == old.model and f"{_EMBEDDING}.model" not in paths:
         new.model = ""
     if brings_own(new):
         return new  # nothing is filled in here: any collection may get own vectors of its model's length
-    if (new.provider, new.model) != (old.provider, old.model) and new.dimensions == old.dimensions:
+    other_model = (new.provider, new.model) != (old.provider, old.model)
+    if other_model and new.dimensions == old.dimensions and f"{_EMBEDDING}.dimensions" not in paths:
         new.dimensions = 0
     return new
 

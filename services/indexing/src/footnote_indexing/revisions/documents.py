@@ -18,7 +18,7 @@ from footnote_store.compiler import quote
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.model import CURRENT, IndexVersion, RevisionKey
+from footnote_indexing.model import BUILDING, CURRENT, IndexVersion, RevisionKey
 from footnote_indexing.ports import IndexVersions, Ledger, ModelMoves, WriteEpochs
 from footnote_indexing.revisions.document_indexing import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
@@ -143,6 +143,12 @@ class Documents:
         await self._moves.targets(await self._collections.find(scope, changed.id))
         await self._moves.settle(changed.id)
         return changed
+
+    async def settle_moves(self) -> None:
+        """Move searches of each collection whose new index version now holds every searched document."""
+        for index_version in await self._index_versions.all():
+            if index_version.state == BUILDING:
+                await self._moves.settle(index_version.collection_id)
 
     async def delete_document(self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int) -> int:
         """Remove a document's chunks, of one revision or (0) of all; they are hidden even if the store is down."""

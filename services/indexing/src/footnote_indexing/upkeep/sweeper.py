@@ -5,6 +5,7 @@ from time import monotonic
 from footnote_kit.logs import get_logger
 from footnote_kit.wall_clock import deletion_time
 
+from footnote_indexing.model import RevisionKey
 from footnote_indexing.ports import IndexVersions, PurgeList
 from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.settings import Settings
@@ -46,19 +47,17 @@ class Sweeper:
     async def sweep(self) -> int:
         """Purge what is due; return the number of rows removed."""
         now = int(deletion_time() * 1000)
-        await self._purges.retire_stale(
+        retired = await self._purges.retire_stale(
             expired_before=now - int(self._settings.expired_after * 1000),
             abandoned_before=now - int(self._settings.abandon_after * 1000),
         )
+        if retired:
+            await self._documents.settle_moves()
         removed = 0
         while True:
             due = await self._purges.due(_BATCH)
             for entry in due:
-                index_version = await self._index_versions.find(entry.key.collection_id, entry.key.index_version)
-                if index_version is not None:
-                    await self._writer.ensure(index_version)
-                    removed += await self._writer.purge(index_version.space, entry.key)
-                await self._purges.forget(entry.key)
+                removed += await self._purge(entry.key)
             if len(due) < _BATCH:
                 break
         for index_version in await self._index_versions.take_due():
@@ -69,4 +68,15 @@ class Sweeper:
                 await self._index_versions.forget(index_version)
         if removed:
             _log.info("swept", rows=removed)
+        return removed
+
+    async def _purge(self, key: RevisionKey) -> int:
+        """Remove a revision's rows and its entry, unless a new attempt has begun it again since it was listed."""
+        index_version = await self._index_versions.find(key.collection_id, key.index_version)
+        if index_version is not None:
+            await self._writer.ensure(index_version)
+        if not await self._purges.is_due(key):
+            return 0
+        removed = await self._writer.purge(index_version.space, key) if index_version is not None else 0
+        await self._purges.forget(key)
         return removed

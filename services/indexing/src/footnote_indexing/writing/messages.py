@@ -10,7 +10,7 @@ from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
 from footnote_store.compiler import quote
-from footnote_store.rows import MessageRow, message_key
+from footnote_store.rows import MESSAGE_SPACES, MessageRow, message_key
 
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.writing.permitted import Permitted
@@ -79,8 +79,6 @@ class Messages:
         """Remove the messages of one of the user's conversations, or only those named; returns their number."""
         if not conversation_id:
             raise InvalidArgument.field("conversation_id", "is required")
-        vectorizer = await self._vectorizers.default()
-        space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
         expr = (
             f"tenant_id == {quote(scope.tenant_id)} and user_id == {quote(scope.user_id)} "
             f"and conversation_id == {quote(conversation_id)}"
@@ -88,4 +86,14 @@ class Messages:
         if message_ids:
             keys = (quote(message_key(scope.tenant_id, scope.user_id, one)) for one in message_ids)
             expr += f" and id in [{', '.join(keys)}]"
-        return await self._store.delete(space, expr)
+        return sum([await self._store.delete(space, expr) for space in await self._spaces()])
+
+    async def _spaces(self) -> set[str]:
+        """Return the spaces that may hold messages: the default embedder's, and those of vectors of other lengths.
+
+        The default embedder may have been another one when a message was stored.
+        """
+        vectorizer = await self._vectorizers.default()
+        space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
+        there = (await self._store.health()).get("rows", ())
+        return {space, *(name for name in there if name.startswith(MESSAGE_SPACES))}
