@@ -5,12 +5,35 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from dbos import DBOS
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_UPLOADED
+from footnote_edge import composition
 from footnote_edge.app import build
+from footnote_edge.jobs.postponing import Postponements
+from footnote_kit import transient_errors
+from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import Unavailable
 from footnote_kit.testing import serve_app
 from support.doubles.stages import World, serve_doubles
+from support.edge_client import EdgeClient
+
+
+async def test_a_document_whose_provider_is_away_is_tried_again_after_its_oldest_jobs_were_swept(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.3")
+    monkeypatch.setattr(composition, "Postponements", lambda: Postponements(Backoff(0.1, 0.1), held_seconds=0))
+    away = Unavailable("away", reason="PROVIDER_FAILED", metadata={transient_errors.WAITING: transient_errors.PROVIDER})
+    world.failures["IndexDocument"] = away
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        client = EdgeClient(served.channel)
+        document_id = (await client.upload(b"a" * 100_000, "a.txt")).document.id
+        await world.until(lambda: len(world.requests("IndexDocument")) > 4)
+        await DBOS.delete_workflows_async([f"{document_id}:1", f"{document_id}:1:again-1"])
+        tries = len(world.requests("IndexDocument"))
+        await world.until(lambda: len(world.requests("IndexDocument")) > tries + 3)
 
 
 @pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1), timedelta(days=400)])

@@ -231,8 +231,9 @@ class Jobs:
         if any(one.status in ACTIVE for one in known):
             return False
         # Its job ended without a trace on the document (after a database restore, say): enqueue it under a new name.
-        # All replicas choose the same name, and no earlier job has it.
-        job = f"{job}:again-{len(known)}"
+        # All replicas choose the same name, and no earlier job has it, although the sweep removes the oldest ones.
+        last = max(int(one.workflow_id.rpartition("again-")[2]) if one.workflow_id != job else 0 for one in known)
+        job = f"{job}:again-{last + 1}"
         await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
 
