@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from footnote_edge.gateway.tokens import ALGORITHMS, Tokens
 from footnote_edge.settings import Settings
 from footnote_kit.errors import Unauthenticated
+from support.doubles.issuer import provider
 
 AUDIENCE = "footnote"
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -69,6 +70,20 @@ def claims(text: str) -> str:
 async def test_a_token_of_its_keys_own_algorithm_is_taken(tokens: Tokens, key: str) -> None:
     token = jwt.encode(good(), PRIVATE[key], algorithm=OWN[key], headers={"kid": key})
     assert (await tokens.identify(token)).scope.user_id == "ann"
+
+
+async def test_a_key_that_the_issuer_withdrew_is_refused_after_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, clock = 0.0, time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + now)
+    with provider() as issued:
+        url = f"{issued.address}/jwks"
+        tokens = Tokens(Settings(auth="jwt", jwt_jwks_url=url, jwt_audience=AUDIENCE))
+        token = jwt.encode(good(), issued.private, algorithm="RS256", headers={"kid": "k1"})
+        assert (await tokens.identify(token)).scope.user_id == "ann"
+        issued.private = RSA
+        now = 601.0
+        with pytest.raises(Unauthenticated):
+            await tokens.identify(token)
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "PS256"])

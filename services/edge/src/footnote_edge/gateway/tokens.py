@@ -38,7 +38,7 @@ class Tokens:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._keys = jwt.PyJWKClient(settings.jwt_jwks_url, cache_keys=True, lifespan=600, timeout=5)
+        self._keys = jwt.PyJWKClient(settings.jwt_jwks_url, lifespan=600, timeout=5)
 
     async def identify(self, text: str) -> Identity:
         """Return the caller in a token's claims; raises Unauthenticated for an invalid token."""
