@@ -396,6 +396,23 @@ async def test_a_deletion_that_fails_puts_back_what_is_left(edge: EdgeStub, worl
     assert not world.collections
 
 
+async def test_a_deletion_that_fails_waits_until_its_collection_can_be_shown_again(
+    edge: EdgeStub, world: World
+) -> None:
+    collection = await fill(edge, world, 2)
+    world.gates["DeleteDocument"] = gate = asyncio.Event()
+    operation = await delete(edge)
+    await world.until(lambda: bool(world.requests("DeleteDocument")))
+    world.failures["DeleteDocument"] = PermissionDenied("not today")
+    world.failures["HideCollection"] = Down("restarts", reason="STAGE_UNAVAILABLE")
+    tries = len(world.requests("HideCollection"))
+    gate.set()
+    await world.until(lambda: len(world.requests("HideCollection")) > tries)
+    del world.failures["HideCollection"]
+    assert (await ended(edge, operation)).error.message == "not today"
+    assert (await edge.GetCollection(GetCollectionRequest(collection="many"))).collection.id == collection.id
+
+
 async def test_two_deletions_at_once_are_one(edge: EdgeStub, world: World) -> None:
     await fill(edge, world, 2)
     world.gates["GetCollection"] = gate = asyncio.Event()

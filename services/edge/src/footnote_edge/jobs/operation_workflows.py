@@ -119,7 +119,8 @@ async def _fail(work: Work, scope: Scope, operation_id: str, error: FootnoteErro
     row = await work.operations.read(operation_id)
     if row is not None and row.kind == OPERATION_KIND_DELETE_COLLECTION:
         try:
-            await work.deletion.hide(scope, row.collection_id, restore=True)
+            show = partial(work.deletion.hide, scope, row.collection_id, restore=True)
+            await until_available(show, work.retry_ceiling)
         except FootnoteError as refusal:  # the collection or its name is gone: only the ids still find the rest
             _log.warning("collection_not_restored", collection_id=row.collection_id, reason=refusal.reason)
     await work.operations.end(operation_id, OPERATION_STATE_FAILED, to_proto(error).SerializeToString())
