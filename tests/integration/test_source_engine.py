@@ -12,6 +12,7 @@ from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_edge import composition
+from footnote_edge.adapters import source_items
 from footnote_edge.app import build
 from footnote_edge.jobs import changes
 from footnote_edge.sources import transfer
@@ -29,6 +30,7 @@ from footnote_edge.sources.ports import (
     SourceRefused,
     SourceUnavailable,
 )
+from footnote_edge.sources.stored import key_of
 from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
@@ -47,6 +49,9 @@ class Origin:
     partial: str = ""
     broken: set[str] = field(default_factory=set)
     """Items that fail to be fetched."""
+    skips: dict[str, ItemFailed] = field(default_factory=dict)
+    """Why a listing could not read an item."""
+    unversioned: bool = False
     error: Exception | None = None
     fetched: list[str] = field(default_factory=list)
     gate: asyncio.Event | None = None
@@ -68,8 +73,10 @@ class Scripted:
                 raise SourceUnavailable("The line broke.")
             text = origin.items[name]
             readers = origin.permissions.get(name)
+            version = "" if origin.unversioned else str(hash(text))
             item = Item(
-                name, str(hash(text)), f"{name.replace('/', '-')}.txt", size=len(text), permissions=readers
+                name, version, f"{name.replace('/', '-')}.txt", size=len(text), permissions=readers,
+                skip=origin.skips.get(name),
             )  # fmt: skip
             yield Page([item, item] if origin.duplicates else [item], cursor=name)
         yield Page(partial=origin.partial)
@@ -196,6 +203,46 @@ async def test_permissions_that_change_are_noted_without_fetching_the_item(edge:
     items = await kept.items(edge, source)
     assert [(one.owner, list(one.groups)) for one in items.values()] == [("", []), ("bob", ["law", "sales"])]
     assert origin.fetched == []
+
+
+@pytest.mark.parametrize("permanent", [False, True])
+async def test_an_item_that_a_listing_could_not_read_is_fetched_once_it_can(
+    edge: EdgeStub, origin: Origin, permanent: bool
+) -> None:
+    origin.items = {"a": "one"}
+    source = await begin(edge)
+    origin.skips = {"a": ItemFailed("AWAY", "down", permanent=permanent)}
+    await kept.sync(edge, source)
+    item = (await kept.items(edge, source))["a"]
+    assert item.state == (pb.SOURCE_ITEM_STATE_SKIPPED if permanent else pb.SOURCE_ITEM_STATE_FAILED)
+    assert item.HasField("retry_time") is not permanent
+    origin.skips = {}
+    await kept.sync(edge, source)
+    assert (await kept.items(edge, source))["a"].state == pb.SOURCE_ITEM_STATE_IN_STEP
+
+
+async def test_an_item_that_no_listing_can_read_is_retried_ever_later(
+    edge: EdgeStub, origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_items, "RETRIES", Backoff(0.01, 0.01))
+    origin.items, origin.unversioned, origin.broken = {"a": "one"}, True, {"a"}
+    origin.skips = {"a": ItemFailed("REFUSED", "no")}
+    source = await begin(edge)
+    for _ in range(3):
+        await asyncio.sleep(0.03)
+        await kept.sync(edge, source)
+    assert (await kept.items(edge, source))["a"].attempts >= 3
+
+
+async def test_a_killed_runs_bytes_are_not_taken_for_a_newer_version(
+    edge: EdgeStub, origin: Origin, world: World, tmp_path: Path
+) -> None:
+    origin.items = {"a": "one"}
+    source = await begin(edge)
+    transfer.spool(tmp_path / "data" / "edge" / "sources" / source.id / "spool", key_of("a"), b"between")
+    origin.items = {"a": "two"}
+    await kept.sync(edge, source)
+    assert holds(world) == {"a": "two"}
 
 
 async def test_moves_are_told_from_copies(edge: EdgeStub, origin: Origin, world: World) -> None:

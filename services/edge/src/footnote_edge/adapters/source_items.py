@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.tables import SourceItemRow as Row
 from footnote_edge.sources.ports import Item, Known
 from footnote_edge.sources.stored import FAILED, PENDING, SKIPPED, Holder, StoredItem, key_of
+from footnote_edge.sources.transfer import RETRIES
 
 _BATCH = 500
 
@@ -205,11 +206,14 @@ def _may_be_move(sizes: frozenset[int | None]) -> ColumnElement[bool]:
 
 def _as_before(row: Row, item: Item) -> bool:
     """Return whether a listing shows an item unchanged: then only the sighting is recorded."""
-    if not item.version or row.listed_version != item.version:
+    if row.listed_version != item.version or not (item.version or item.skip):
         return False
     if (row.name, row.address) != (item.name, item.address) or json.loads(row.memo) != item.memo:
         return False
-    return item.skip is None or (row.state in (SKIPPED, FAILED) and row.reason == item.skip.reason)
+    if item.skip is not None:
+        return row.state in (SKIPPED, FAILED) and row.reason == item.skip.reason
+    # Without an attempt, an earlier listing could not read it, and this one can.
+    return row.state not in (SKIPPED, FAILED) or row.attempts > 0 or row.reason == "NOT_INDEXED"
 
 
 def _permissions(item: Item) -> dict[str, str]:
@@ -235,8 +239,9 @@ def _values(item: Item) -> dict[str, Any]:
         "message": "",
     }
     if item.skip is not None:
-        values |= {"state": SKIPPED if item.skip.permanent else FAILED}
-        values |= {"reason": item.skip.reason, "message": str(item.skip)}
+        values |= {"state": SKIPPED, "reason": item.skip.reason, "message": str(item.skip)}
+        if not item.skip.permanent:
+            values |= {"state": FAILED, "retry_time": datetime.now(UTC) + timedelta(seconds=RETRIES.pause(1))}
     return values
 
 

@@ -317,6 +317,7 @@ class Engine:
     @asynccontextmanager
     async def _connection(self, kind: SourceKind, opening: Opening) -> AsyncGenerator[tuple[Connection, Path]]:
         folder = opening.folder / "spool"
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)  # a killed run's bytes may be outdated
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         connection = kind.open(opening)
         try:
