@@ -22,13 +22,14 @@ lock: setup
 demo: setup
 	$(BIN)/python deploy/demo.py
 
-# One worker more than there are cores, since some tests wait; with two more, calls and starts under load outlast what
-# tests allow them. Files go to workers whole, in the order given, so that the slow ones begin first. Bytecode is kept
-# whatever the environment says: without it each worker and each service that a test starts compiles every file again.
+# One worker more than there are cores, since some tests wait; two more for the long suite, which waits for a third of its
+# time. Files go to workers whole, in the order given, so that the slow ones begin first. Bytecode is kept whatever the
+# environment says: without it each worker and each service that a test starts compiles every file again.
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+LONG_WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 ALL = tests/faults tests/e2e tests/integration tests/conformance tests/contract tests/unit
-SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q
+SPREAD = --dist loadfile --no-loadscope-reorder -q
 
 # The loop while one works: what needs no server and no long measurement, and of large matrices a sample.
 quick: setup
@@ -36,11 +37,11 @@ quick: setup
 
 # Everything of the product once, on real parts, in minutes.
 test: setup
-	$(PYTEST) $(ALL) -m "not bench and not matrix and not full" $(SPREAD)
+	$(PYTEST) $(ALL) -m "not bench and not matrix and not full" -n $(WORKERS) $(SPREAD)
 
 # The rest: matrices in full, long faults, replicas, PostgreSQL and Redis, mutants, timing tables.
 test-all: setup
-	$(PYTEST) $(ALL) -m "(matrix or full) and not bench" $(SPREAD)
+	$(PYTEST) $(ALL) -m "(matrix or full) and not bench" -n $(LONG_WORKERS) $(SPREAD)
 
 # What failed last, alone on the machine: tells a race from a fault. Both are defects; a race is one of order or time.
 test-again: setup
