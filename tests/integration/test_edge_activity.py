@@ -22,8 +22,8 @@ from footnote.edge.v1.answers_pb2 import (
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1.answer_pb2 import FINISH_REASON_NO_RELEVANT_CONTENT
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
-from footnote_edge.adapters.activity import ActivityTable
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.usage import ActivityTable
 from footnote_edge.app import build
 from footnote_edge.offline import keys as offline
 from footnote_edge.system import activity

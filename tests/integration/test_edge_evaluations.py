@@ -17,9 +17,9 @@ from footnote.edge.v1.operations_pb2 import WatchOperationRequest
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.adapters import evaluations as table
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.evaluation_table import EvaluationRow
 from footnote_edge.adapters.evaluations import EvaluationTable
 from footnote_edge.adapters.forgetting import ForgettingTable
+from footnote_edge.adapters.tables import EvaluationRow
 from footnote_edge.app import build
 from footnote_edge.collections import evaluations
 from footnote_kit.edge import EdgeStub

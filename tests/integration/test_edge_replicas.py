@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.group_claims import GroupClaimTable
-from footnote_edge.adapters.leases import LeaseTable
+from footnote_edge.adapters.leases import GroupClaimTable, LeaseTable
 from footnote_edge.jobs import leases
 from footnote_edge.jobs.leases import Leases
 

@@ -43,7 +43,7 @@ from footnote_retrieval import memory
 from footnote_retrieval.query import files
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
-from footnote_text import a1, abbreviations, anaphora, dialogue, intents, locales, scripts, sentences, tokens
+from footnote_text import a1, abbreviations, intents, locales, question_context, scripts, sentences, tokens
 
 from support.linear.patterns import modules
 
@@ -87,7 +87,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
-    "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
+    "footnote_text.question_context.line": lambda t: question_context.line("you", t),
     "footnote_text.intents.has": lambda t: intents.has(t, locales.choose("de").signals.steps),
     "footnote_text.intents.without": lambda t: intents.without(t, locales.choose("en").signals.summary),
     "footnote_text.intents.seeks_nothing": intents.seeks_nothing,
@@ -96,7 +96,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.intents.is_order": lambda t: [intents.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
-    "footnote_text.anaphora.begins_anaphorically": lambda t: anaphora.begins_anaphorically(t, "en"),
+    "footnote_text.sentences.begins_anaphorically": lambda t: sentences.begins_anaphorically(t, "en"),
     "footnote_generation.extractive.provider.without_files": lambda t: provider.without_files(t, {"a", t[:40]}),
     "footnote_generation.language.text_language.of_source": lambda t: text_language.of_source.__wrapped__(t, "en"),
     "footnote_augmentation.phrases.tokens": lambda t: phrases.tokens(t, "de"),

@@ -2,8 +2,7 @@
 
 import pytest
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
-from footnote_augmentation import template_marks
-from footnote_augmentation.neutralise import neutralise, one_line
+from footnote_augmentation.neutralise import found, neutralise, one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,7 +50,7 @@ def test_anchors_move_with_the_text() -> None:
 @given(st.text())
 def test_nothing_dangerous_is_left_of_any_text(text: str) -> None:
     made = neutralise(text).text
-    assert not template_marks.found(made)
+    assert not found(made)
     for bad in ("<<", ">>", "\u202e", "\u200b"):
         assert bad not in made
     assert neutralise(made).text == made

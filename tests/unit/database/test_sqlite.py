@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from footnote_database import sqlite
 from footnote_database.sqlite import FORGET, ForgettingConnection, Synchronous, file_of, open_file, pragmas, write_ahead
-from footnote_database.times import now_ms, utc
+from footnote_database.transactions import now_ms, utc
 
 SECRET = "the words of a deleted document"
 

@@ -1,7 +1,7 @@
 """Titles cut from a first message."""
 
 import pytest
-from footnote_generation.answering.titles import LONGEST, short_title
+from footnote_generation.answering.side_calls import LONGEST, short_title
 
 
 @pytest.mark.parametrize(

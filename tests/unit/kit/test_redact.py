@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 from footnote_kit import errors, logs, redact, status, telemetry
-from footnote_kit.children import child_environment
+from footnote_kit.private import child_environment
 from footnote_kit.settings import KitSettings
 from hypothesis import given
 from hypothesis import strategies as st

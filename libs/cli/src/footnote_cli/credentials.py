@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import typer
-from footnote.client.keys import FILE_VARIABLE, KeyProblem, key_in
+from footnote.client.connection import KEY_FILE_VARIABLE, KeyProblem, key_in
 from footnote_kit import secret_file
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.settings import KitSettings
@@ -18,7 +18,7 @@ def key_of_file() -> str:
 
     Raises CommandError when the file cannot be read or does not hold exactly one line.
     """
-    name = os.environ.get(FILE_VARIABLE, "")
+    name = os.environ.get(KEY_FILE_VARIABLE, "")
     try:
         return key_in(name) if name else ""
     except KeyProblem as problem:
@@ -31,7 +31,7 @@ def warn_of_visible_key(context: typer.Context, value: str) -> str:
     if source is not None and source.name == "COMMANDLINE":
         make_console(stderr=True).print(
             "Every user of this machine can read the key in the list of processes, and it stays in your shell's "
-            f"history; set FOOTNOTE_API_KEY or {FILE_VARIABLE} instead of --api-key.",
+            f"history; set FOOTNOTE_API_KEY or {KEY_FILE_VARIABLE} instead of --api-key.",
             style="yellow",
             soft_wrap=True,
         )

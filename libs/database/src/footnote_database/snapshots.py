@@ -7,8 +7,8 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
-from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition
+from footnote_kit.private import child_environment
 from sqlalchemy import URL
 
 _BUSY_SECONDS = 60.0

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from footnote_kit import transient_errors
@@ -229,3 +230,13 @@ def _take_and_leave(connection: Connection) -> None:
         cursor.execute("ROLLBACK")
     finally:
         cursor.close()
+
+
+def now_ms() -> int:
+    """Return the current time in unix milliseconds."""
+    return int(time.time() * 1000)
+
+
+def utc(moment: datetime) -> datetime:
+    """Return a time from the database with its UTC zone, which SQLite drops."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

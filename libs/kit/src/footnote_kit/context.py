@@ -3,12 +3,16 @@
 The values are context variables: they follow `await`, tasks that the handler starts, and `asyncio.to_thread`.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeAlias
 from uuid import uuid4
 
+import grpc
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from opentelemetry import context as otel_context
@@ -97,3 +101,7 @@ def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
         _deadline.set(before[2])
         _request_id.set(before[3])
         _serving.set(before[4])
+
+
+Call: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+"""The gRPC context of a handler. Handlers do not read it: they take scope, deadline and trace from this module."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from footnote_kit.handler_context import Call
+from footnote_kit.context import Call
 
 FILE = "epoch"
 """The file's name in the writer's folder."""

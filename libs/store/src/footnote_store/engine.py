@@ -28,9 +28,9 @@ from pathlib import Path
 
 from footnote_database.parts import Parts
 from footnote_kit.backoff import Backoff
-from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.private import child_environment
 
 from footnote_store import folder_check
 from footnote_store.endpoint import Endpoint, Loopback, Socket

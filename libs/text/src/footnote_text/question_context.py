@@ -1,4 +1,4 @@
-"""A question followed by its context in brackets: formats and parses this form.
+"""The context of a question, as text: in brackets after it, which is formatted and parsed here, or as dialogue lines.
 
 Round brackets hold the subject that the question needs: "What does it weigh? (chair Vela)". Square brackets hold
 earlier topics that may or may not still be meant: "What does error E04 mean? [boiler Alto]".
@@ -50,3 +50,8 @@ def _last(text: str, opens: str, closes: str) -> tuple[str, str]:
     if not whole.endswith(closes) or start < 1 or len(whole) - start > _LONGEST or closes in whole[start:-1]:
         return text, ""
     return whole[:start].rstrip(), whole[start + 1 : -1].strip()
+
+
+def line(speaker: str, text: str) -> str:
+    """Return "[speaker] text"; further lines are indented, so that none can pose as another speaker's."""
+    return f"[{speaker}] " + "\n  ".join(text.splitlines())

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from footnote_text import intents, locales
-from footnote_text.anaphora import ANAPHORIC
 from footnote_text.lexical import fold, terms
+from footnote_text.sentences import ANAPHORIC
 
 from footnote_augmentation import closed_words as closed
 

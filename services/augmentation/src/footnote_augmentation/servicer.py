@@ -15,8 +15,8 @@ from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
 from footnote_kit import registration, telemetry
 from footnote_kit.collection_settings import resolve
+from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.handler_context import Call
 from footnote_kit.logs import get_logger
 from footnote_kit.printable import enum_word
 from footnote_kit.timings import Stopwatch

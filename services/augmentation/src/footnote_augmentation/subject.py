@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from footnote_text.anaphora import ANAPHORIC
 from footnote_text.language import detect
 from footnote_text.lexical import fold
 from footnote_text.question_context import parted, with_context
+from footnote_text.sentences import ANAPHORIC
 
 from footnote_augmentation import closed_words as closed
 from footnote_augmentation.phrases import NOUNS_IN_CAPITALS, Sort, Token, asking, beginning, content, tokens

@@ -10,7 +10,7 @@ from footnote.types.v1 import reasons_pb2 as reasons
 from footnote.types.v1.reasons_pb2 import SuspicionReason
 from footnote_kit.memoise import memoised
 
-from footnote_augmentation import template_marks
+from footnote_augmentation import neutralise
 from footnote_augmentation.neutralise import INVISIBLE, is_invisible
 
 
@@ -114,7 +114,7 @@ def assess(text: str) -> Suspicion:
         plain = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
     folded = lowered(plain)
     for weight, reason, words, pattern in _SIGNS:
-        marked = reason == reasons.SUSPICION_REASON_FORGED_TURN and template_marks.found(plain)
+        marked = reason == reasons.SUSPICION_REASON_FORGED_TURN and neutralise.found(plain)
         if marked or (any(word in folded for word in words) and pattern.search(plain)):
             innocence *= 1 - weight
             noticed.append(reason)

@@ -39,13 +39,12 @@ from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import DocumentCanceller
 from footnote_edge.documents.chunk_repair import ChunkRepair
-from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.consistency import ConsistencyCheck
 from footnote_edge.documents.deletion import SYSTEM
+from footnote_edge.documents.documents import Chunks
 from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.interrupted_work import InterruptedWork
-from footnote_edge.documents.missing_vectors import MissingVectors
-from footnote_edge.documents.polling import AdaptivePolling
+from footnote_edge.documents.polling import AdaptivePolling, MissingVectors
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.views import DocumentViews

@@ -15,18 +15,16 @@ from footnote_kit.front.proxy import address_of
 from footnote_kit.settings import STAGES
 from footnote_kit.telemetry import TelemetryServicer
 
-from footnote_edge.adapters.activity import ActivityTable
 from footnote_edge.adapters.answers import AnswerTable
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.conversations import ConversationTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.evaluations import EvaluationTable
 from footnote_edge.adapters.forgetting import ForgettingTable
-from footnote_edge.adapters.group_claims import GroupClaimTable
 from footnote_edge.adapters.job_ledger import JobLedger
 from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.known_collections import KnownCollectionTable
-from footnote_edge.adapters.leases import LeaseTable
+from footnote_edge.adapters.leases import GroupClaimTable, LeaseTable
 from footnote_edge.adapters.limits import LimitTable
 from footnote_edge.adapters.messages import MessageTable
 from footnote_edge.adapters.operations import OperationTable
@@ -38,7 +36,7 @@ from footnote_edge.adapters.source_items import ItemTable
 from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.stages import connect, telemetry_of
 from footnote_edge.adapters.trace_questions import TraceQuestionTable
-from footnote_edge.adapters.usage import UsageTable
+from footnote_edge.adapters.usage import ActivityTable, UsageTable
 from footnote_edge.audit.events import CallOrigins
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
@@ -64,9 +62,9 @@ from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.block_pipe import BlockPipe
 from footnote_edge.jobs.chores import Chores
-from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.group_processing import GroupProcessor
+from footnote_edge.jobs.groups import Claims
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.leases import Leases
@@ -84,7 +82,7 @@ from footnote_edge.sources import workflows
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.following import DocumentFollower
-from footnote_edge.sources.kinds.built_in import BUILT_IN
+from footnote_edge.sources.kinds import BUILT_IN
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.registry import Kinds, Openings
 from footnote_edge.sources.schedule import Schedule

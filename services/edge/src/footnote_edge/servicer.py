@@ -15,22 +15,17 @@ from footnote.edge.v1.system_pb2_grpc import SystemServiceServicer
 from footnote.edge.v1.tables_pb2_grpc import TablesServiceServicer
 from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceServicer
 
-from footnote_edge.api.activity import ActivityApi
 from footnote_edge.api.answers import AnswersApi
-from footnote_edge.api.audit import AuditApi
-from footnote_edge.api.chunks import ChunksApi
-from footnote_edge.api.collections import CollectionsApi
+from footnote_edge.api.collections import CollectionsApi, EvaluationsApi
 from footnote_edge.api.conversations import ConversationsApi
-from footnote_edge.api.documents import DocumentsApi
-from footnote_edge.api.evaluations import EvaluationsApi
+from footnote_edge.api.documents import ChunksApi, DocumentsApi, OperationsApi
 from footnote_edge.api.keys import KeysApi
 from footnote_edge.api.limits import LimitsApi
-from footnote_edge.api.operations import OperationsApi
 from footnote_edge.api.services import Services
 from footnote_edge.api.sources import SourcesApi
-from footnote_edge.api.system import SystemApi
+from footnote_edge.api.system import AuditApi, SystemApi
 from footnote_edge.api.tables import TablesApi
-from footnote_edge.api.usage import UsageApi
+from footnote_edge.api.usage import ActivityApi, UsageApi
 from footnote_edge.api.vectors import VectorsApi
 from footnote_edge.gateway.sizes import bounded
 

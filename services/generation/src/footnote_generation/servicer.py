@@ -27,11 +27,10 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 from footnote_kit import epochs, names, registration, telemetry
 from footnote_kit.collection_settings import resolve
-from footnote_kit.context import time_remaining
+from footnote_kit.context import Call, time_remaining
 from footnote_kit.degradations import degradation
 from footnote_kit.epochs import Epochs
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.handler_context import Call
 from footnote_kit.logs import get_logger
 from footnote_kit.timings import duration
 from footnote_providers.egress import limits
@@ -46,8 +45,7 @@ from footnote_generation.answering.permitted import Permitted
 from footnote_generation.answering.readers import Readers
 from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.rewriting import rewrite
-from footnote_generation.answering.side_calls import SideCalls
-from footnote_generation.answering.titles import make_title
+from footnote_generation.answering.side_calls import SideCalls, make_title
 from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, SecondOpinion
 from footnote_generation.registry import Providers, Windows
 from footnote_generation.settings import Settings

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from footnote.internal.indexing.v1alpha1 import group_service_pb2 as groups
 from footnote.internal.indexing.v1alpha1.group_service_pb2_grpc import GroupServiceServicer
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.context import Call
 from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.handler_context import Call
 from footnote_kit.status import to_proto
 
 from footnote_indexing.revisions.group_indexing import GroupIndexing, Member

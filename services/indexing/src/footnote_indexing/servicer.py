@@ -13,9 +13,9 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit import epochs
 from footnote_kit.access import Access, access_of, is_system
+from footnote_kit.context import Call
 from footnote_kit.epochs import Epochs
 from footnote_kit.errors import InvalidArgument, PermissionDenied
-from footnote_kit.handler_context import Call
 from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, micros, position_of, position_token, sequence, text
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress

@@ -10,8 +10,8 @@ from footnote.internal.ingestion.v1alpha1 import group_service_pb2 as groups
 from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import GroupServiceServicer
 from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.stages.v1.stored_document_pb2 import Document
+from footnote_kit.context import Call
 from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.handler_context import Call
 from footnote_kit.status import to_proto
 
 from footnote_ingestion.documents.catalog import Catalog

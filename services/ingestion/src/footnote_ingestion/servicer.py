@@ -18,8 +18,8 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit import validation
 from footnote_kit.access import is_system
+from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
-from footnote_kit.handler_context import Call
 from footnote_kit.paging import LARGEST_SIZE, Page, sequence
 from google.protobuf.struct_pb2 import Struct
 

@@ -17,7 +17,7 @@ from footnote_kit.breaker import Guard
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
-from footnote_text import dialogue
+from footnote_text import question_context
 from footnote_text.language import detect
 from footnote_text.lexical import terms
 
@@ -65,7 +65,7 @@ def format_messages(messages: list[MemoryMessage], max_tokens: int) -> tuple[str
     kept: list[MemoryMessage] = []
     length = 0
     for message in messages:
-        line = dialogue.line(_ROLES.get(message.role, "assistant"), message.text)
+        line = question_context.line(_ROLES.get(message.role, "assistant"), message.text)
         added = len(line) + (1 if lines else 0)
         if length + added > budget:
             break

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
+from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, position_of, position_token, sequence
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter

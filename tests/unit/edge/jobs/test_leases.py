@@ -7,8 +7,7 @@ import pytest
 import sqlalchemy as sa
 from footnote_edge.adapters import leases as lease_table
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.group_claims import GroupClaimTable
-from footnote_edge.adapters.leases import LeaseTable
+from footnote_edge.adapters.leases import GroupClaimTable, LeaseTable
 from footnote_edge.jobs import leases
 from footnote_edge.jobs.leases import BEAT_SECONDS, LEASE_SECONDS, Leases
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.index_versions import IndexVersionTable, check_unmoved
 from footnote_indexing.adapters.model_moves import ModelMoveTable

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import LedgerTable
 from footnote_indexing.adapters.purge_list import PurgeTable

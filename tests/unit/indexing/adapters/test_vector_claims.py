@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_indexing.adapters import vector_claims
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.tables import revisions

@@ -21,8 +21,8 @@ from footnote_kit.errors import (
 )
 
 from footnote.client.asynchronous import AsyncClient
+from footnote.client.connection import KeyProblem
 from footnote.client.failures import Unimplemented
-from footnote.client.keys import KeyProblem
 from footnote.client.repeating import Retry
 from footnote.client.synchronous import Client
 from footnote.client.uploads import UploadResult

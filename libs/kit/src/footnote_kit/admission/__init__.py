@@ -20,8 +20,8 @@ coordinates with another replica: each replica admits its part of a rate.
 
 Three signals of load drive the limits. `loop_lag` measures how late the event loop runs its timers, for the fair
 shares, and the processor time of one of its iterations, for `concurrency`. `process_load` shares the lag, and the
-processor time of all services on this machine, through mapped files. `waiting` is the rule for a call that is cancelled
-just as it may start.
+processor time of all services on this machine, through mapped files. `fair_slots.granted` is the rule for a call that
+is cancelled just as it may start.
 
 Calls to providers are limited by `footnote_providers.resilience`, storage and daily usage by edge's metering.
 """

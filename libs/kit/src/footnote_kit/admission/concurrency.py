@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from footnote_kit.admission.fair_shares import ProcessorMeter
-from footnote_kit.admission.waiting import Turn, granted
+from footnote_kit.admission.fair_slots import Turn, granted
 from footnote_kit.context import time_remaining
 from footnote_kit.errors import ResourceExhausted
 from footnote_kit.telemetry import counter

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from footnote_kit.admission import loop_lag
-from footnote_kit.admission.waiting import Turn, granted
+from footnote_kit.admission.fair_slots import Turn, granted
 from footnote_kit.errors import ResourceExhausted
 
 MOST_COUNTED = 1.0

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 from footnote_kit import native_logs
-from footnote_kit.children import child_environment
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.private import child_environment
 from footnote_text.language_model import cache_folder
 
 from footnote_providers.base import Vectors

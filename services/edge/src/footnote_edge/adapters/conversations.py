@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.paging import Position
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from footnote_database import transactions
 from footnote_database.migrations import Migrations
-from footnote_database.times import utc
 from footnote_database.traits import Pool, Traits, Writers
+from footnote_database.transactions import utc
 from sqlalchemy import make_url
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
 
-from footnote_edge.adapters import audit_table, evaluation_table, replica_tables
+from footnote_edge.adapters import audit_table, replica_tables, tables
 from footnote_edge.adapters.tables import Base
 
 _METADATA = Base.metadata
 assert audit_table.AuditEventRow.__tablename__ in _METADATA.tables
-assert evaluation_table.EvaluationRow.__tablename__ in _METADATA.tables
+assert tables.EvaluationRow.__tablename__ in _METADATA.tables
 assert replica_tables.ReplicaRow.__tablename__ in _METADATA.tables
 MIGRATIONS = Migrations(versions=Path(__file__).parent / "migrations", metadata=_METADATA, lock=7100)
 TRAITS = Traits(

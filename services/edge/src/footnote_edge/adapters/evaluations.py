@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 from footnote.edge.v1.evaluations_pb2 import EvaluatedQuestion, EvaluationCount, EvaluationRun
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.access import collection_missing
 from footnote_kit.paging import Page, fitting
 from footnote_kit.text_work import off_loop
@@ -13,8 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import defer
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.evaluation_table import EvaluationRow
-from footnote_edge.adapters.tables import ForgottenRow
+from footnote_edge.adapters.tables import EvaluationRow, ForgottenRow
 
 MOST_RUNS = 100
 """Runs of a collection that are kept."""

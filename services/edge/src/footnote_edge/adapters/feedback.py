@@ -4,7 +4,7 @@ from datetime import UTC
 
 from footnote.edge.v1.answers_pb2 import RATING_UNSPECIFIED, Feedback, Rating
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.paging import Page, fitting
 from sqlalchemy import ColumnElement, delete, func, select
 

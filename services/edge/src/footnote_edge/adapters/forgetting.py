@@ -15,10 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.earlier_payloads import VERSION
-from footnote_edge.adapters.evaluation_table import EvaluationRow
 from footnote_edge.adapters.messages import message_of_row
 from footnote_edge.adapters.origins import DELETED
-from footnote_edge.adapters.tables import ConversationRow, ForgottenRow, MessageOriginRow, MessageRow
+from footnote_edge.adapters.tables import ConversationRow, EvaluationRow, ForgottenRow, MessageOriginRow, MessageRow
 from footnote_edge.conversations.origins import without
 from footnote_edge.conversations.ports import Forgotten
 

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.paging import Page
 from sqlalchemy import ColumnElement, and_, func, or_, select

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.paging import Page
 from sqlalchemy import select
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from sqlalchemy import ColumnElement, delete, update
 from sqlalchemy.exc import IntegrityError
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 from footnote.edge.v1.conversations_pb2 import SharedConversation
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.errors import FailedPrecondition, NotFound
 from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession

@@ -13,7 +13,7 @@ from footnote.edge.v1.sources_pb2 import (
     SOURCE_STATE_DELETING,
 )
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.errors import Aborted, AlreadyExists
 from footnote_kit.paging import Page
 from sqlalchemy import and_, delete, exists, func, or_, select, update

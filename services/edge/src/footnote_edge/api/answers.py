@@ -27,14 +27,13 @@ from footnote.edge.v1.answers_pb2 import (
     SearchResponse,
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument, NotFound
-from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, sequence
 from footnote_kit.telemetry import current_trace_id
 
 from footnote_edge.api.answer_parts import KEPT, sent, trim
-from footnote_edge.api.common import caller, seconds
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller, seconds
 from footnote_edge.asking.replay import replay
 from footnote_edge.asking.searching import could_not_look
 

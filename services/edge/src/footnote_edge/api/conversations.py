@@ -32,13 +32,12 @@ from footnote.edge.v1.conversations_pb2 import (
     UpdateConversationResponse,
 )
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument, NotFound
-from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, moment, sequence, text
 
 from footnote_edge.api.answer_parts import sent, trim
-from footnote_edge.api.common import caller, seconds
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller, seconds
 from footnote_edge.conversations.conversations import Change, check_etag
 
 _EDITABLE = ("title", "collections")

@@ -1,15 +1,18 @@
-"""Documents: upload, download, watch, replace and delete."""
+"""Documents (upload, download, watch, replace, delete), their chunks, and long-running operations."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from footnote.edge.v1 import documents_pb2 as pb
+from footnote.edge.v1 import operations_pb2 as operations
+from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest, DeleteCollectionResponse
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote_kit.context import Call
 from footnote_kit.errors import FootnoteError
-from footnote_kit.handler_context import Call
 from footnote_kit.status import to_proto
 
-from footnote_edge.api.common import bytes_of, caller, first_of
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, bytes_of, caller, first_of
+from footnote_edge.documents.views import chunk_of
 
 
 class DocumentsApi:
@@ -124,3 +127,83 @@ class DocumentsApi:
         scope = caller()
         row = await self.services.document_canceller.cancel(scope, request.document_id)
         return pb.CancelDocumentResponse(document=await self.services.views.document(scope, row))
+
+
+class ChunksApi:
+    """RPCs about chunks."""
+
+    services: Services
+
+    async def GetChunk(self, request: pb.GetChunkRequest, context: Call) -> pb.GetChunkResponse:
+        """Return one chunk."""
+        return pb.GetChunkResponse(chunk=chunk_of(await self.services.chunks.get(caller(), request.chunk_id)))
+
+    async def ListChunks(self, request: pb.ListChunksRequest, context: Call) -> pb.ListChunksResponse:
+        """List the chunks of a document in reading order."""
+        page = await self.services.chunks.page(caller(), request)
+        return pb.ListChunksResponse(
+            chunks=await self.services.views.chunks(page.chunks),
+            next_page_token=page.next_page_token,
+            total_size=page.total_size,
+            revision=page.revision,
+        )
+
+    async def QueryChunks(self, request: pb.QueryChunksRequest, context: Call) -> pb.QueryChunksResponse:
+        """Return chunks by their metadata."""
+        found = await self.services.stages.retrieval.QueryChunks(
+            retrieval.QueryChunksRequest(
+                scope=caller(),
+                collection=request.collection,
+                filter=request.filter if request.HasField("filter") else None,
+                page_size=request.page_size,
+                page_token=request.page_token,
+                offset=request.offset,
+            ),
+            timeout=self.services.settings.call_timeout_seconds,
+        )
+        chunks = await self.services.views.chunks(found.chunks)
+        return pb.QueryChunksResponse(chunks=chunks, next_page_token=found.next_page_token, total_size=found.total_size)
+
+
+class OperationsApi:
+    """RPCs that begin operations, and those about them."""
+
+    services: Services
+
+    async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Call) -> pb.ReindexDocumentsResponse:
+        """Index documents again: named ones, a whole collection, or its failed ones."""
+        return pb.ReindexDocumentsResponse(operation=await self.services.operations.reindex(caller(), request))
+
+    async def DeleteCollection(self, request: DeleteCollectionRequest, context: Call) -> DeleteCollectionResponse:
+        """Hide a collection and begin to delete it."""
+        return DeleteCollectionResponse(operation=await self.services.operations.delete_collection(caller(), request))
+
+    async def GetOperation(
+        self, request: operations.GetOperationRequest, context: Call
+    ) -> operations.GetOperationResponse:
+        """Return one operation."""
+        return operations.GetOperationResponse(
+            operation=await self.services.operations.get(caller(), request.operation_id)
+        )
+
+    async def ListOperations(
+        self, request: operations.ListOperationsRequest, context: Call
+    ) -> operations.ListOperationsResponse:
+        """List operations, newest first."""
+        return await self.services.operations.page(caller(), request)
+
+    async def WatchOperation(
+        self, request: operations.WatchOperationRequest, context: Call
+    ) -> AsyncIterator[operations.WatchOperationResponse]:
+        """Stream an operation until it has ended."""
+        async with aclosing(self.services.operations.watch(caller(), request.operation_id)) as moves:
+            async for operation in moves:
+                yield operations.WatchOperationResponse(operation=operation)
+
+    async def CancelOperation(
+        self, request: operations.CancelOperationRequest, context: Call
+    ) -> operations.CancelOperationResponse:
+        """Cancel an operation."""
+        return operations.CancelOperationResponse(
+            operation=await self.services.operations.cancel(caller(), request.operation_id)
+        )

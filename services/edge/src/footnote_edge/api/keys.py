@@ -9,10 +9,9 @@ from footnote.edge.v1.keys_pb2 import (
     RevokeKeyRequest,
     RevokeKeyResponse,
 )
-from footnote_kit.handler_context import Call
+from footnote_kit.context import Call
 
-from footnote_edge.api.common import caller
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller
 from footnote_edge.gateway.ports import ApiKey
 
 

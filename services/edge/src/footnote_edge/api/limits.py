@@ -9,8 +9,8 @@ from footnote.edge.v1.limits_pb2 import (
     UpdateTenantLimitsRequest,
     UpdateTenantLimitsResponse,
 )
+from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page
 from footnote_kit.validation import checked_name
 

@@ -1,8 +1,13 @@
-"""The services that the RPC handlers call, assembled once."""
+"""What the RPC handlers share: the services that they call, assembled once, and helpers to read a call."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from footnote.edge.v1.system_pb2 import GetSystemInfoResponse
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.context import current_scope, time_remaining
+from footnote_kit.errors import InvalidArgument, Unauthenticated
 
 from footnote_edge.asking.asker import Asker
 from footnote_edge.audit.recorder import Recorder
@@ -13,9 +18,8 @@ from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import DocumentCanceller
-from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.deletion import DocumentDeletion
-from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.documents import Chunks, Documents
 from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
@@ -76,3 +80,33 @@ class Services:
     sources: Sources
     about: GetSystemInfoResponse
     version: str
+
+
+def caller() -> Scope:
+    """Return the scope that the guard determined for this call; raises Unauthenticated if there is none."""
+    scope = current_scope()
+    if scope is None:
+        raise Unauthenticated("The call carries no identity", reason="SCOPE_MISSING")
+    return scope
+
+
+def seconds(default: float) -> float:
+    """Return the caller's timeout in seconds, else `default`."""
+    remaining = time_remaining()
+    return default if remaining is None else remaining
+
+
+async def first_of(messages: AsyncIterator[Any]) -> Any:
+    """Return the metadata in a client stream's first message; raises InvalidArgument if it is missing."""
+    first = await anext(messages, None)
+    if first is None or first.WhichOneof("payload") != "metadata":
+        raise InvalidArgument.field("metadata", "must come in the first message")
+    return first.metadata
+
+
+async def bytes_of(messages: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+    """Yield the bytes of the remaining messages of a client stream."""
+    async for message in messages:
+        if message.WhichOneof("payload") != "data":
+            raise InvalidArgument.field("data", "must follow the metadata, which comes once")
+        yield message.data

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from footnote.edge.v1 import sources_pb2 as pb
-from footnote_kit.handler_context import Call
+from footnote_kit.context import Call
 
-from footnote_edge.api.common import caller
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller
 
 
 class SourcesApi:

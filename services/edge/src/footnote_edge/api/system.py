@@ -1,6 +1,7 @@
-"""Providers, health, traces, and what the deployment can do."""
+"""Providers, health, traces, the audit log, and what the deployment can do."""
 
 from footnote.edge.v1 import system_pb2 as pb
+from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
 from footnote.edge.v1.providers_pb2 import (
     CheckProviderRequest,
     CheckProviderResponse,
@@ -18,14 +19,14 @@ from footnote.edge.v1.system_pb2 import (
     GetTraceRequest,
     GetTraceResponse,
 )
+from footnote_kit.context import Call
 from footnote_kit.edge import SERVICES
-from footnote_kit.handler_context import Call
-from footnote_kit.paging import LARGEST_SIZE, PAGE_BYTES
+from footnote_kit.paging import LARGEST_SIZE, PAGE_BYTES, Page, long_sequence
 from footnote_kit.settings import KitSettings
 from footnote_kit.timings import duration
 
-from footnote_edge.api.common import caller
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller
+from footnote_edge.audit.messages import filters, message
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.sizes import CHARACTERS
 from footnote_edge.settings import Settings
@@ -117,3 +118,18 @@ def about(settings: Settings, kit: KitSettings, version: str) -> pb.GetSystemInf
         ),
         answer_lifetime=duration(settings.answer_days * 86_400),
     )
+
+
+class AuditApi:
+    """RPCs about the audit log."""
+
+    services: Services
+
+    async def ListAuditEvents(self, request: ListAuditEventsRequest, context: Call) -> ListAuditEventsResponse:
+        """List events."""
+        identity = principals.identity()
+        tenant = self.services.operators.tenant(identity, request.tenant_id)
+        found, token = await self.services.audit.page(
+            filters(request, tenant), Page.of(identity.scope, request, kinds=(long_sequence,))
+        )
+        return ListAuditEventsResponse(events=map(message, found), next_page_token=token)

@@ -2,11 +2,10 @@
 
 from footnote.edge.v1 import tables_pb2 as pb
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote_kit.handler_context import Call
+from footnote_kit.context import Call
 from footnote_kit.paging import Page, sequence
 
-from footnote_edge.api.common import caller
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller
 
 
 class TablesApi:

@@ -12,11 +12,10 @@ from footnote.edge.v1.vectors_pb2 import (
 )
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote_kit.access import Access
-from footnote_kit.handler_context import Call
+from footnote_kit.context import Call
 from footnote_kit.origins import refuse_reserved
 
-from footnote_edge.api.common import caller
-from footnote_edge.api.services import Services
+from footnote_edge.api.services import Services, caller
 
 ROW_SECONDS = 0.1
 """Seconds that a row adds to the timeout: twenty times what it takes on an idle machine."""

@@ -15,7 +15,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote_kit.degradations import degradation, word
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
-from footnote_text import dialogue
+from footnote_text import question_context
 
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.ports import Stages
@@ -131,7 +131,7 @@ class MemorySearch:
 
 
 def _context(messages: Sequence[MemoryMessage]) -> str:
-    return "\n".join(dialogue.line(_speaker(one.role), one.text) for one in messages)
+    return "\n".join(question_context.line(_speaker(one.role), one.text) for one in messages)
 
 
 def _speaker(role: int) -> str:

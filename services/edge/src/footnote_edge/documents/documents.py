@@ -1,9 +1,11 @@
-"""Documents at the public API: upload, replace, read, download. Files are streamed, never held whole."""
+"""Documents at the public API: upload, replace, read, download, chunks. Files are streamed, never held whole."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Container, Mapping, Sequence
 
 from footnote.edge.v1 import documents_pb2 as edge
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
@@ -14,7 +16,7 @@ from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_UPLOADED,
     DocumentState,
 )
-from footnote_kit.access import Access
+from footnote_kit.access import Access, document_missing
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.logs import get_logger
 from footnote_kit.origins import refuse_reserved, with_origin
@@ -268,3 +270,41 @@ def _needs_job(response: ingestion.UploadDocumentResponse) -> bool:
 def is_final(document: Document) -> bool:
     """Return whether a document's processing has ended, successfully or not."""
     return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
+
+
+class Chunks:
+    """Reads chunks for callers with read access to their collection."""
+
+    def __init__(self, stages: Stages, documents: Documents, permissions: Permissions, timeout: float) -> None:
+        self._indexing = stages.indexing
+        self._documents = documents
+        self._permissions = permissions
+        self._timeout = timeout
+
+    async def get(self, scope: Scope, chunk_id: str) -> Chunk:
+        """Return one chunk; raises NotFound(CHUNK_NOT_FOUND)."""
+        if not chunk_id:
+            raise InvalidArgument.field("chunk_id", "must be given")
+        request = indexing.GetChunkRequest(scope=scope, chunk_id=chunk_id)
+        chunk: Chunk = (await self._indexing.GetChunk(request, timeout=self._timeout)).chunk
+        await self._permissions.chunk(scope, chunk)
+        return chunk
+
+    async def page(self, scope: Scope, request: edge.ListChunksRequest) -> indexing.ListChunksResponse:
+        """Return a page of a document's chunks; raises NotFound for the document or for the revision's chunks."""
+        document = await self._documents.get(scope, request.document_id)
+        wanted = indexing.ListChunksRequest(
+            scope=scope,
+            collection_id=document.collection_id,
+            document_id=document.id,
+            revision=request.revision if request.HasField("revision") else None,
+            page_size=request.page_size,
+            page_token=request.page_token,
+        )
+        try:
+            page: indexing.ListChunksResponse = await self._indexing.ListChunks(wanted, timeout=self._timeout)
+        except NotFound as error:
+            if error.reason != "COLLECTION_NOT_FOUND":
+                raise
+            raise document_missing(document.id) from None  # its collection was deleted or hidden in between
+        return page

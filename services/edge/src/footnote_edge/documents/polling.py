@@ -1,12 +1,21 @@
-"""Polling of watches: the interval grows while nothing changes, and simultaneous watches share one request."""
+"""Polling of watches: the interval grows while nothing changes, and simultaneous watches share one request.
+
+`MissingVectors` polls what no event tells of: chunks that are searchable by words and have no vector yet.
+"""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cachetools import LRUCache
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2 import CountMissingVectorsRequest
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.errors import NotOffered
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.ports import Stages
 
 GROWTH, MOST_TIMES = 2.0, 8.0
 """Growth factor of the interval, and its maximum as a multiple of the shortest, where all changes are local."""
@@ -116,3 +125,44 @@ def _heard(task: "asyncio.Task[T]") -> None:
     """Retrieve the exception, since the asker may have been cancelled."""
     if not task.cancelled():
         task.exception()
+
+
+_PAGE = 1000
+
+
+class MissingVectors:
+    """Asks indexing how many vectors documents lack; watches of the same document or collection share a call.
+
+    A third-party indexing stage may not count them: then no vector is missing.
+    """
+
+    def __init__(self, stages: Stages, fresh: float, timeout: float) -> None:
+        self._upkeep = stages.indexing_upkeep
+        self._timeout = timeout
+        self._looks: SharedPolls[Mapping[str, int]] = SharedPolls(fresh, time.monotonic)
+
+    async def of(
+        self, scope: Scope, collection_id: str, document_id: str = "", since: float = 0.0
+    ) -> Mapping[str, int]:
+        """Return the counts by document id, of one document or of all in a collection; those with none are left out.
+
+        The answer was requested at `since` or later. Check access first: another caller's answer may be shared. Raises
+        the errors of indexing.
+        """
+
+        async def ask() -> Mapping[str, int]:
+            request = CountMissingVectorsRequest(
+                scope=scope, collection_id=collection_id, document_id=document_id, page_size=_PAGE
+            )
+            missing: dict[str, int] = {}
+            while True:
+                try:
+                    found = await self._upkeep.CountMissingVectors(request, timeout=self._timeout, metadata=untraced())
+                except NotOffered:
+                    return {}
+                missing.update((one.document_id, one.chunks_without_vector) for one in found.documents)
+                request.page_token = found.next_page_token
+                if not request.page_token:
+                    return missing
+
+        return await self._looks.get((scope.tenant_id, collection_id, document_id), since, ask)

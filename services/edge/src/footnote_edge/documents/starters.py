@@ -19,8 +19,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import of_collection
 
-from footnote_edge.documents.chunks import Chunks
-from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.documents import Chunks, Documents
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
 from footnote_edge.ports import Stages

@@ -4,7 +4,7 @@ A replica is alive while its heartbeat changes, measured by the observer's monot
 database's or a replica's, neither ends nor prolongs a lease. A replica that could not renew its own lease, because the
 database was down, expires no other until all have had time to renew.
 
-Claims on documents in groups (`claims.py`) end with their replica's lease; the reconciler then finds their documents.
+Claims on documents in groups (`groups.py`) end with their replica's lease; the reconciler then finds their documents.
 """
 
 import asyncio

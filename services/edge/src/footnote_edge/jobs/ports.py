@@ -191,7 +191,7 @@ class ReplicaLeases(Protocol):
 
 
 class GroupClaims(Protocol):
-    """Replicas' claims on documents in their groups; see `adapters.group_claims.GroupClaimTable`."""
+    """Replicas' claims on documents in their groups; see `adapters.leases.GroupClaimTable`."""
 
     async def take(self, replica: str, document_ids: Collection[str]) -> set[str]:
         """Claim documents that nobody has, in one transaction; return those that the replica has now."""

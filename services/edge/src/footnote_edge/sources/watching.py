@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from footnote_database.cancel_safe import outcome
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe

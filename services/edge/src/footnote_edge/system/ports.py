@@ -9,7 +9,7 @@ Key = tuple[str, str, str]
 
 
 class Activity(Protocol):
-    """Stored counts; see `adapters.activity.ActivityTable`."""
+    """Stored counts; see `adapters.usage.ActivityTable`."""
 
     async def add(self, items: Mapping[Key, int]) -> None:
         """Add counts, all of them or none."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
+from footnote_text.sentences import begins_anaphorically
 from footnote_text.tables import Row
 
 from footnote_generation.extractive import cells, meaning, pairs

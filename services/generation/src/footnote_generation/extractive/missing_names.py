@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
+from footnote_text.sentences import begins_anaphorically
 
 from footnote_generation.extractive import cells
 from footnote_generation.extractive.passages import Above, Unit, marks

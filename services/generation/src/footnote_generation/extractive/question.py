@@ -12,9 +12,9 @@ from operator import itemgetter
 from footnote_kit.memoise import memoised
 from footnote_text import intents, locales, question_context
 from footnote_text import language as languages
-from footnote_text.anaphora import ANAPHORIC
 from footnote_text.intents import Intent
 from footnote_text.lexical import fold, is_unspaced, word_set
+from footnote_text.sentences import ANAPHORIC
 
 from footnote_generation.language.words import Analysed, Word, analyse, bytes_of
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
 from footnote_text.lexical import fold, word_set
+from footnote_text.sentences import begins_anaphorically
 
 from footnote_generation.extractive.passages import Unit
 from footnote_generation.extractive.question import Kind, Question

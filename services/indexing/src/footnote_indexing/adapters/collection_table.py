@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, Grant
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_kit.access import collection_missing
 from footnote_kit.errors import AlreadyExists, ResourceExhausted
 from footnote_kit.paging import Position

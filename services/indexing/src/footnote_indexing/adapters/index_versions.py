@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_kit.errors import Unavailable
 from footnote_kit.wall_clock import deletion_time
 from sqlalchemy.ext.asyncio import AsyncConnection

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_providers.own_vectors import brings_own
 
 from footnote_indexing.adapters.database import Database

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
 from footnote_database.failures import retry_on_conflict
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 

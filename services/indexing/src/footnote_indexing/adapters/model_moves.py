@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_kit.access import collection_missing
 from footnote_kit.logs import get_logger
 from footnote_store.rows import space_name

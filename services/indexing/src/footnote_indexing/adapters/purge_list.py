@@ -1,7 +1,7 @@
 """Which revisions' rows are to be removed from the store, and when."""
 
 import sqlalchemy as sa
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database

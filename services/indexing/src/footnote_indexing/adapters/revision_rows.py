@@ -1,7 +1,7 @@
 """Conditions on the table of revisions and conversions of its rows, shared by the tables of this folder."""
 
 import sqlalchemy as sa
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.model import CURRENT, WRITING, Entry, RevisionKey

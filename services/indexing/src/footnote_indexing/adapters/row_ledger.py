@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 
 import sqlalchemy as sa
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_kit.errors import Aborted
 from footnote_store.rows import own_key
 from sqlalchemy.ext.asyncio import AsyncConnection

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 import sqlalchemy as sa
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.revision_rows import is_revision

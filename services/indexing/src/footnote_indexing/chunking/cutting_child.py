@@ -9,9 +9,9 @@ import signal
 import sys
 from typing import Protocol
 
-from footnote_kit.children import child_environment
 from footnote_kit.forks import Forked, Forks
 from footnote_kit.logs import get_logger
+from footnote_kit.private import child_environment
 
 MODULE = "footnote_indexing.chunking.cutting_process"
 _END_SECONDS = 2.0

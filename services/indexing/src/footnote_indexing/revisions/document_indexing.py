@@ -8,7 +8,7 @@ from time import monotonic
 from footnote.indexing.v1 import indexing_service_pb2
 from footnote.stages.v1 import parsing_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
-from footnote_database.times import now_ms
+from footnote_database.transactions import now_ms
 from footnote_kit import names
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.telemetry import span

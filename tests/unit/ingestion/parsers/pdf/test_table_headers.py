@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote_ingestion.parsers.pdf.captions import is_caption, is_of_table, is_set_apart
 from footnote_ingestion.parsers.pdf.groups import Part, spread_over_periods
+from footnote_ingestion.parsers.pdf.headings import is_caption, is_of_table, is_set_apart
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.stacked import piece_of, stacked
 from fpdf import FPDF

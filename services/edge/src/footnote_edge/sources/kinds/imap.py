@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_edge.sources.kinds.imap_client import Folder
-from footnote_edge.sources.kinds.mails import header_text, mail_file
+from footnote_edge.sources.kinds.mailbox import header_text, mail_file
 from footnote_edge.sources.net.addresses import AddressRefused, permitted
 from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from footnote_edge.sources.kinds.mails import headers
+from footnote_edge.sources.kinds.mailbox import headers
 from footnote_edge.sources.ports import SourceRefused, SourceUnavailable
 
 _BATCH = 200

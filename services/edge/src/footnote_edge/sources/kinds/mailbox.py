@@ -1,16 +1,21 @@
-"""Server mailboxes: mbox files and Maildir folders that the operator allows. Mails become eml files."""
+"""Server mailboxes: mbox files and Maildir folders that the operator allows. Mails become eml files.
+
+`headers`, `header_text` and `mail_file` serve mailboxes of every kind.
+"""
 
 import asyncio
 import hashlib
 import mailbox
 import threading
 from collections.abc import AsyncIterator, Iterator
+from email.header import decode_header, make_header
+from email.message import Message
+from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from footnote_edge.sources.kinds.mails import header_text, headers, mail_file
 from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (
     Item,
@@ -24,6 +29,30 @@ from footnote_edge.sources.ports import (
     SourceRefused,
     SourceUnavailable,
 )
+
+_PARSER = HeaderParser()
+_LONGEST_SUBJECT = 80
+
+
+def headers(head: bytes) -> Message:
+    """Return a mail's headers; illegal bytes are read as UTF-8, the most common encoding."""
+    return _PARSER.parsestr(head.decode("utf-8", "replace"))
+
+
+def header_text(header: object) -> str:
+    """Return a header's text, decoded, on one line."""
+    try:
+        found = str(make_header(decode_header(str(header))))
+    except (ValueError, LookupError):
+        found = str(header)
+    return " ".join(found.split()).encode("utf-8", "replace").decode("utf-8")
+
+
+def mail_file(subject: str) -> str:
+    """Return the file name of a mail's document."""
+    kept = "".join(one if one.isalnum() or one in " -_.,()" else " " for one in subject)
+    return f"{' '.join(kept.split())[:_LONGEST_SUBJECT].strip(' .') or 'mail'}.eml"
+
 
 _PAGE = 200
 _HEADERS = 64 * 1024

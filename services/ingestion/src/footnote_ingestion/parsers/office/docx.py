@@ -26,7 +26,7 @@ from footnote_ingestion.parsers.base import (
     Properties,
 )
 from footnote_ingestion.parsers.cells import joined_down, write_table
-from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.clean import RAISED, inline, joined, starts_as_figure
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
@@ -42,7 +42,6 @@ from footnote_ingestion.parsers.office.package import (
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
-from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))

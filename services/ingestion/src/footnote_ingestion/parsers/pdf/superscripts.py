@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import pypdfium2.raw as pdfium
 
+from footnote_ingestion.parsers.clean import RAISED, joined
 from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader, Word, marked
-from footnote_ingestion.parsers.superscripts import RAISED, joined
 
 _FIGURES = re.compile(r"\d[\d.,%)−–-]*\d")
 _SIGN = "^"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median
 
-from footnote_ingestion.parsers.pdf.captions import is_caption
 from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of, values_of
+from footnote_ingestion.parsers.pdf.headings import is_caption
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pypdfium2 as pdfium
@@ -13,16 +13,65 @@ from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.parse_warnings import PARTS_UNREADABLE
 from footnote_ingestion.parsers.pdf import columns, framed, listed, ruled, seeds
-from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.frames import LEAST_DOWN
 from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row
+from footnote_ingestion.parsers.pdf.headings import is_of_table
 from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.names import DEEPER
 from footnote_ingestion.parsers.pdf.rotated import is_sideways, turned
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
-from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, naming_columns, row_text
+
+_MOST_OF_NAME = 200
+
+
+@dataclass(slots=True)
+class _Section:
+    indent: float
+    name: str
+    level: bool
+    """Whether rows with the same indentation belong to it, as long as no row is indented deeper."""
+    block: bool
+    """Whether they belong to it as far as the next row with an empty line above it."""
+
+
+class Sections:
+    """The sections that a table's rows belong to, outermost first.
+
+    `summed`: the table has lines above its sums. Only then may a section and its rows have the same indentation,
+    because a sum shows where such a section ends.
+    """
+
+    def __init__(self, summed: bool) -> None:
+        self._summed = summed
+        self._open: list[_Section] = []
+        self._ended = False
+
+    def above(self, row: Row, bare: bool) -> list[str]:
+        """Return the names of a row's sections; sections that the row shows to have ended are closed."""
+        while self._open:
+            last = self._open[-1]
+            if last.block and row.apart:
+                self._open.pop()
+                continue
+            if row.indent > last.indent + DEEPER:
+                last.level = False
+                break
+            if (last.level or last.block) and not bare and not self._ended and row.indent > last.indent - DEEPER:
+                break
+            self._open.pop()
+        self._ended = row.sums and not bare
+        return [section.name for section in self._open]
+
+    def begin(self, row: Row) -> None:
+        """Open the section that a row without values, or a group, begins."""
+        name = row.cells[0].text
+        level = row.section or (self._summed and name.endswith((":", "：")))
+        self._open.append(_Section(row.indent, name.rstrip(":： ")[:_MOST_OF_NAME], level, row.block))
+        self._ended = False
+
 
 _FEW_OBJECTS = 2_000
 """A page without columns of figures is searched for borders only if it has at most this many drawn objects."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from footnote_ingestion.parsers.measures import measure_of
-from footnote_ingestion.parsers.sheets.header_groups import groups_of
+from footnote_ingestion.parsers.sheets.merges import groups_of
 from footnote_ingestion.parsers.tables import header_path, is_day, is_range, is_series, looks_like_year, looks_numeric
 
 Grid = Sequence[Sequence[str]]

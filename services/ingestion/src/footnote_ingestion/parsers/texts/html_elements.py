@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from selectolax.lexbor import LexborNode
 
+from footnote_ingestion.parsers.clean import RAISED, joined, starts_as_figure
 from footnote_ingestion.parsers.mathml import Node, linear
-from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
 
 # Deeper text is taken without structure: each level costs three Python frames.
 MAX_DEPTH = 150
