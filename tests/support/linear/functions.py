@@ -17,7 +17,7 @@ from footnote_augmentation import budget, neutralise, phrases, plan, subject, su
 from footnote_edge.audit import events
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
-from footnote_generation.answering import addresses, markup, model_reader, nearest, policy
+from footnote_generation.answering import addresses, markup, model_reader, policy, summary
 from footnote_generation.extractive import compose, foreign_passages, forms, provider
 from footnote_generation.language import quantities, text_language
 from footnote_generation.language.cldr import writing
@@ -137,7 +137,7 @@ ARGUMENTS: Mapping[str, Call] = {
         quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
     ],
     "footnote_generation.language.quantities.numeral": lambda t: quantities.numeral(t, writing("de")),
-    "footnote_generation.answering.nearest.nearest": lambda t: nearest.nearest(t, [_SOURCE], "en"),
+    "footnote_generation.answering.summary.nearest": lambda t: summary.nearest(t, [_SOURCE], "en"),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),

@@ -3,23 +3,50 @@
 Ordinary channels balance calls among the replicas of a stage; others lead to each single replica.
 """
 
+from __future__ import annotations
+
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 
 from footnote_kit import clients
 from footnote_kit.clients import open_channel
 from footnote_kit.credential import ServiceCredential
-from footnote_kit.forks import Forks
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
 from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, KitSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A forked process: its id, its pidfd (-1 for none; its holder closes it), and the pipes from and to it."""
+
+    pid: int
+    handle: int
+    jobs: asyncio.StreamWriter
+    """To its standard input. It exits when this closes."""
+    answers: asyncio.StreamReader
+    """What it writes, until its end."""
+
+
+class Forks(Protocol):
+    """Forks processes from one that has loaded their code, which one service of a process offers to the others.
+
+    A fork costs a few milliseconds, and shares the pages of what is loaded. It holds no credentials, as the process
+    that it is forked from. A service that runs without such a neighbour starts its processes by itself.
+    """
+
+    async def fork(self, module: str, environment: Mapping[str, str]) -> Forked:
+        """Return a process that runs a module's `main` between two pipes, with these variables besides.
+
+        The module is loaded before the first such fork. Raises `RuntimeError` when none can be started.
+        """
 
 
 async def always_ready() -> str | None:

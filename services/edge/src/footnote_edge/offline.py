@@ -11,8 +11,7 @@ from footnote_edge.adapters.audit import AuditTable, Journal
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.limits import LimitTable
-from footnote_edge.audit.messages import filters, message
-from footnote_edge.audit.ports import ALL_TENANTS, AuditLog
+from footnote_edge.audit.events import ALL_TENANTS, AuditLog, filters, message
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.keys import ApiKeys
 from footnote_edge.settings import Settings

@@ -12,8 +12,7 @@ from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_edge.adapters.audit import BATCH, AuditTable
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.events import CallOrigin, Event, Principal
-from footnote_edge.audit.ports import ALL_TENANTS, Filters
+from footnote_edge.audit.events import ALL_TENANTS, CallOrigin, Event, Filters, Principal
 from footnote_edge.offline import keys as offline_keys
 from footnote_edge.offline import limits as offline_limits
 from footnote_kit.paging import Page

@@ -6,8 +6,7 @@ import pytest
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit import recorder as module
-from footnote_edge.audit.events import CallOrigin, Event, Principal
-from footnote_edge.audit.ports import ALL_TENANTS, Filters
+from footnote_edge.audit.events import ALL_TENANTS, CallOrigin, Event, Filters, Principal
 from footnote_edge.audit.recorder import Recorder
 from footnote_kit.errors import Unavailable
 from footnote_kit.paging import Page

@@ -12,9 +12,9 @@ import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.document_pb2 import ReadingWarning
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, OTHER
 from footnote_ingestion.parsers.mail import EmlParser
 from footnote_ingestion.parsers.office.epub import EpubParser
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER
 from footnote_ingestion.parsers.texts.html import DEEPEST, HtmlParser, flattened
 
 SECONDS = 10.0

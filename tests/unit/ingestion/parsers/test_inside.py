@@ -22,8 +22,8 @@ from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.document_pb2 import ReadingWarning, WarningKind
 from footnote_ingestion.parsers import inside, parser_for
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits
+from footnote_ingestion.parsers.failures import PICTURES_NOT_READ
 from footnote_ingestion.parsers.inside import BEYOND, RECOGNISED, WITHOUT_WORDS
-from footnote_ingestion.parsers.parse_warnings import PICTURES_NOT_READ
 from footnote_ingestion.parsers.pdf import on_pages, scans
 from footnote_ingestion.parsers.sheets import xls
 from openpyxl.drawing.image import Image as SheetImage

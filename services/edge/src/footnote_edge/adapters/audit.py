@@ -14,8 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.events import CallOrigin, Event, Principal
-from footnote_edge.audit.ports import ALL_TENANTS, Filters
+from footnote_edge.audit.events import ALL_TENANTS, CallOrigin, Event, Filters, Principal
 
 BATCH = 1000
 """Events that `sweep` deletes per transaction: few, so that other writers wait only briefly."""

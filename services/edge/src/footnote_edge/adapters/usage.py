@@ -11,8 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ActivityRow, UsageRow, UserUsageRow
 from footnote_edge.gateway.ports import SPENT, Account, Allowance, Spent
-from footnote_edge.system.activity import KEPT_HOURS, hour
-from footnote_edge.system.ports import Key
+from footnote_edge.system.activity import KEPT_HOURS, Key, hour
 
 USER_DAYS = 31
 """Days for which usage by user is stored."""

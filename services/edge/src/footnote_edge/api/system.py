@@ -26,7 +26,7 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.timings import duration
 
 from footnote_edge.api.services import Services, caller
-from footnote_edge.audit.messages import filters, message
+from footnote_edge.audit.events import filters, message
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.sizes import CHARACTERS
 from footnote_edge.settings import Settings

@@ -1,10 +1,11 @@
-"""The content of an audit event, its call's origin included: names of the contract, never a caller's text."""
+"""Audit events: their content (names of the contract, never a caller's text), selection, storage port and message."""
 
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 from uuid import uuid4
 
 from footnote.edge.v1.audit_pb2 import (
@@ -16,9 +17,15 @@ from footnote.edge.v1.audit_pb2 import (
     AUDIT_OUTCOME_REFUSED,
     AUDIT_OUTCOME_SUCCEEDED,
     AuditDoor,
+    AuditEvent,
     AuditOutcome,
+    ListAuditEventsRequest,
 )
 from footnote.edge.v1.system_pb2 import Authentication
+from footnote.types.v1.errors_pb2 import ErrorReason
+from footnote_kit.paging import Page
+from google.protobuf.timestamp_pb2 import Timestamp
+from google.rpc.code_pb2 import Code
 
 OK = "OK"
 _REFUSED = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
@@ -118,3 +125,81 @@ def origin_of_request(path: str, client: tuple[str, int] | None) -> CallOrigin:
     else:
         door = AUDIT_DOOR_MCP if path == _MCP or path.startswith(f"{_MCP}/") else AUDIT_DOOR_HTTP
     return CallOrigin(door, (client[0] if client else "")[:MOST_ADDRESS])
+
+
+ALL_TENANTS = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Selects events; an empty, 0 or None filter does not narrow. Times in milliseconds, the end excluded."""
+
+    tenant_id: str
+    start_ms: int | None = None
+    end_ms: int | None = None
+    user_id: str = ""
+    key_id: str = ""
+    action: str = ""
+    resource: str = ""
+    outcome: int = 0
+
+
+class AuditLog(Protocol):
+    """The stored events; see `adapters.audit.AuditTable`."""
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Write events, all of them or none."""
+
+    async def page(self, filters: Filters, page: Page) -> tuple[list[Event], str]:
+        """Return a page of events, newest first, and the next page's token."""
+
+
+_CODES = dict(Code.items())
+_REASONS = dict(ErrorReason.items())
+
+
+def filters(request: ListAuditEventsRequest, tenant_id: str) -> Filters:
+    """Return the filters of a request for a tenant's events."""
+    return Filters(
+        tenant_id,
+        start_ms=_ms(request.start_time) if request.HasField("start_time") else None,
+        end_ms=_ms(request.end_time) if request.HasField("end_time") else None,
+        user_id=request.user_id,
+        key_id=request.key_id,
+        action=request.action,
+        resource=request.resource,
+        outcome=request.outcome,
+    )
+
+
+def message(event: Event) -> AuditEvent:
+    """Return an event as a message."""
+    shown = AuditEvent(
+        id=event.id,
+        tenant_id=event.principal.tenant_id,
+        user_id=event.principal.user_id,
+        authentication=event.principal.authentication,
+        key_id=event.principal.key_id,
+        door=event.call_origin.door,
+        address=event.call_origin.address,
+        action=event.action,
+        resource=event.resource,
+        changed_fields=event.changed_fields,
+        providers=event.providers,
+        outcome=event.outcome,
+        code=_CODES.get(event.status, Code.UNKNOWN),
+        reason=_REASONS.get(f"ERROR_REASON_{event.reason}", ErrorReason.ERROR_REASON_UNSPECIFIED),
+        trace_id=event.trace_id,
+        request_id=event.request_id,
+        count=event.count,
+        mixed=event.mixed,
+    )
+    shown.create_time.FromMilliseconds(event.time_ms)
+    if event.last_ms is not None:
+        shown.last_time.FromMilliseconds(event.last_ms)
+    return shown
+
+
+def _ms(moment: Timestamp) -> int:
+    """Return a time in milliseconds, rounded up, so that an event in the same millisecond is before it."""
+    return moment.seconds * 1000 + -(-moment.nanos // 1_000_000)

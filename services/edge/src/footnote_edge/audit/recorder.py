@@ -14,8 +14,7 @@ from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import counter
 
 from footnote_edge.audit.attempts import AttemptLimiter
-from footnote_edge.audit.events import Event
-from footnote_edge.audit.ports import AuditLog, Filters
+from footnote_edge.audit.events import AuditLog, Event, Filters
 
 FLUSH_SECONDS = 1.0
 """A killed process loses refused and failed attempts of at most this many seconds."""

@@ -6,6 +6,7 @@ from collections.abc import Collection as Collected
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Protocol
 
 from footnote.edge.v1 import collections_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -29,11 +30,24 @@ from footnote_kit.logs import get_logger
 from footnote_providers.own_vectors import brings_own, no_document
 
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.collections.ports import KnownCollections
 from footnote_edge.collections.stage_settings import StageSettings, asks_stages
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.ports import Stages
+
+
+class KnownCollections(Protocol):
+    """Collections as each user last wrote to them; see `adapters.known_collections.KnownCollectionTable`."""
+
+    async def read(self, scope: Scope, name: str) -> Collection | None:
+        """Return a user's remembered collection; None for one that is unknown or cannot be read."""
+
+    async def keep(self, scope: Scope, name: str, collection: Collection) -> None:
+        """Remember a collection for a user."""
+
+    async def forget(self, tenant_id: str, names: Sequence[str]) -> None:
+        """Forget a collection of a tenant under all of its names."""
+
 
 DEFAULT = "default"
 _RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 from uuid import uuid4
 
 from footnote.edge.v1.evaluations_pb2 import EvaluationCount, EvaluationRun
@@ -15,7 +16,29 @@ from footnote_kit.wall_clock import deletion_datetime
 
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.collections.ports import StoredEvaluations
+
+
+class StoredEvaluations(Protocol):
+    """Runs of golden questions; see `adapters.evaluations.EvaluationTable`."""
+
+    async def add(self, tenant_id: str, run: EvaluationRun) -> EvaluationRun:
+        """Store a run, or return the one under its id; delete the oldest ones of its collection beyond the bound.
+
+        Raises NotFound if the collection was deleted.
+        """
+
+    async def get(self, tenant_id: str, run_id: str) -> EvaluationRun | None:
+        """Return a run of a tenant."""
+
+    async def page(self, collection_id: str, page: Page) -> tuple[list[EvaluationRun], str, int]:
+        """Return a page of a collection's runs without questions, newest first, the next token, and the total."""
+
+    async def remove(self, run_id: str) -> None:
+        """Delete a run, if any."""
+
+    async def sweep(self, before: datetime) -> int:
+        """Delete runs older than a time; return how many there were."""
+
 
 MOST_CHARACTERS = 1_000_000
 """Maximum characters of all questions of a run."""

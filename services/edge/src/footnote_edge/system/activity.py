@@ -7,6 +7,7 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
@@ -20,7 +21,19 @@ from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import counter
 
-from footnote_edge.system.ports import Activity, Key
+Key = tuple[str, str, str]
+"""A tenant, an hour and a measure."""
+
+
+class Activity(Protocol):
+    """Stored counts; see `adapters.usage.ActivityTable`."""
+
+    async def add(self, items: Mapping[Key, int]) -> None:
+        """Add counts, all of them or none."""
+
+    async def since(self, tenant: str, first: datetime) -> dict[str, dict[str, int]]:
+        """Return a tenant's counts by hour and measure, from the hour of a time on."""
+
 
 KEPT_HOURS = 31 * 24
 """Retention of counts in hours."""

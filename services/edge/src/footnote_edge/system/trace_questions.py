@@ -5,7 +5,8 @@ rules. The replicas know each other by their leases in the database anyway.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 from uuid import uuid4
 
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
@@ -15,7 +16,28 @@ from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import TelemetryServicer
 from google.protobuf.message import DecodeError
 
-from footnote_edge.system.ports import TraceExchange
+
+class TraceExchange(Protocol):
+    """Questions between replicas; see `adapters.trace_questions.TraceQuestionTable`. Raises Unavailable."""
+
+    async def put(self, question: str, addressees: Sequence[str], request: bytes) -> None:
+        """Store a question to several replicas."""
+
+    async def answers(self, question: str) -> list[bytes]:
+        """Return the answers to a question so far."""
+
+    async def waiting(self, addressee: str, most: int) -> list[tuple[str, bytes]]:
+        """Return a replica's questions without an answer, and their requests."""
+
+    async def answer(self, question: str, addressee: str, answer: bytes | None) -> None:
+        """Store a replica's answer; None deletes its question."""
+
+    async def all(self) -> set[str]:
+        """Return all questions."""
+
+    async def remove(self, questions: Iterable[str]) -> None:
+        """Delete questions with their answers."""
+
 
 TIMEOUT = 3.0
 POLL_SECONDS = 0.5

@@ -27,10 +27,10 @@ from footnote_generation.answering import policy, summary
 from footnote_generation.answering.billing import Bill, Prices, price
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import why_incomplete
-from footnote_generation.answering.nearest import nearest
 from footnote_generation.answering.readers import NO_READER, Chosen
 from footnote_generation.answering.reading import Reading
 from footnote_generation.answering.retries import RetryPolicy, events_with_retries
+from footnote_generation.answering.summary import nearest
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Thought

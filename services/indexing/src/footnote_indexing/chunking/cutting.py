@@ -14,8 +14,8 @@ from typing import Any
 
 from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
+from footnote_kit.app import Forks
 from footnote_kit.errors import Internal
-from footnote_kit.forks import Forks
 from footnote_kit.logs import get_logger
 from footnote_kit.status import make
 

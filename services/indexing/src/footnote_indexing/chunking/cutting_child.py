@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import Protocol
 
-from footnote_kit.forks import Forked, Forks
+from footnote_kit.app import Forked, Forks
 from footnote_kit.logs import get_logger
 from footnote_kit.private import child_environment
 

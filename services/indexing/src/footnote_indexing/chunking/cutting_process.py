@@ -1,4 +1,4 @@
-"""The process that cuts long documents: a fork (`footnote_kit.forks`), or `python -m` with this module.
+"""The process that cuts long documents: a fork (`footnote_kit.app`), or `python -m` with this module.
 
 It reads requests from standard input and writes answers to standard output, in the same order. Both are lengths
 followed by pickles of plain values and message bytes. A request is a document's number and the steps to run; most

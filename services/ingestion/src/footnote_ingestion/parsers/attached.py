@@ -8,8 +8,7 @@ from pathlib import Path
 
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits
-from footnote_ingestion.parsers.failures import PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, PASSWORD_PROTECTED, ParseError
 from footnote_ingestion.parsers.sniff import sniff
 
 _MOST_FILES = 50

@@ -24,9 +24,14 @@ from footnote.types.v1.locator_pb2 import (
 from footnote.types.v1.table_pb2 import Table
 from footnote_text.scripts import HAN, KANA
 
-from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    PICTURES_NOT_READ,
+    TOO_LARGE,
+    ParseError,
+    ParseWarnings,
+)
 from footnote_ingestion.parsers.numbers import Numbers
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, PICTURES_NOT_READ, ParseWarnings
 
 HEADING = BlockKind.BLOCK_KIND_HEADING
 PARAGRAPH = BlockKind.BLOCK_KIND_PARAGRAPH

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, Place
-from footnote_ingestion.parsers.parse_warnings import OTHER
+from footnote_ingestion.parsers.failures import OTHER
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import (
     are_pairs,

@@ -1,9 +1,12 @@
-"""Why a file cannot be parsed: typed reasons with a readable message and advice for the uploader."""
+"""Why a file cannot be parsed, with advice for its uploader; and warnings for text left out, guessed or unreadable."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from footnote.types.v1.document_pb2 import ReadingWarning, WarningKind
+from footnote.types.v1.locator_pb2 import Locator
 from footnote_kit.hints import FAILURE_HINTS
 
 PASSWORD_PROTECTED = "PASSWORD_PROTECTED"
@@ -40,3 +43,52 @@ class ParseError(Exception):
     def info(self) -> FailureInfo:
         """Return the failure as plain values."""
         return FailureInfo(self.reason, self.message, self.hint)
+
+
+OTHER = WarningKind.WARNING_KIND_OTHER
+PAGE_FURNITURE = WarningKind.WARNING_KIND_PAGE_FURNITURE
+ENCODING_GUESSED = WarningKind.WARNING_KIND_ENCODING_GUESSED
+BYTES_REPLACED = WarningKind.WARNING_KIND_BYTES_REPLACED
+UNREADABLE_TEXT = WarningKind.WARNING_KIND_UNREADABLE_TEXT
+PAGES_WITHOUT_TEXT = WarningKind.WARNING_KIND_PAGES_WITHOUT_TEXT
+PARTS_UNREADABLE = WarningKind.WARNING_KIND_PARTS_UNREADABLE
+TEXT_RECOGNISED = WarningKind.WARNING_KIND_TEXT_RECOGNISED
+DAMAGED = WarningKind.WARNING_KIND_DAMAGED
+CONTENT_LEFT_OUT = WarningKind.WARNING_KIND_CONTENT_LEFT_OUT
+
+PICTURES_NOT_READ = "{count} pictures are not read, but for their alternative texts"
+
+MOST_PLACES = 10
+MOST_WARNINGS = 50
+"""Limit on different warnings of a file; further ones are counted in one that says so."""
+_MORE = "{count} more kinds of things were noticed"
+
+
+class ParseWarnings:
+    """Collects warnings: the same text again raises the count and adds places."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, str], ReadingWarning] = {}
+
+    def add(
+        self, kind: WarningKind.ValueType, words: str, count: int = 1, places: Iterable[Locator | None] = ()
+    ) -> None:
+        """Add a warning; `{count}` in `words` stands for the final count, nothing else is replaced."""
+        if (kind, words) not in self._found and len(self._found) >= MOST_WARNINGS:
+            kind, words, count, places = OTHER, _MORE, 1, ()
+        found = self._found.setdefault((kind, words), ReadingWarning(kind=kind))
+        found.count += count
+        for place in places:
+            if len(found.places) >= MOST_PLACES:
+                break
+            if place is not None and (place.WhichOneof("place") is not None or place.heading_path):
+                found.places.append(place)
+
+    def warnings(self) -> list[ReadingWarning]:
+        """Return the warnings in the order of first occurrence."""
+        made = []
+        for (_, words), found in self._found.items():
+            one = ReadingWarning(text=words.replace("{count}", str(found.count)))
+            one.MergeFrom(found)
+            made.append(one)
+        return made

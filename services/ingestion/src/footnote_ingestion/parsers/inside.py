@@ -14,8 +14,7 @@ from PIL import Image, ImageOps
 from footnote_ingestion.parsers import ocr
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Place
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import ParseError
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, PICTURES_NOT_READ, TEXT_RECOGNISED
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, PICTURES_NOT_READ, TEXT_RECOGNISED, ParseError
 
 WITHOUT_WORDS = "{count} pictures hold no words that character recognition is sure of"
 RECOGNISED = "{count} pictures were recognised and may hold errors"

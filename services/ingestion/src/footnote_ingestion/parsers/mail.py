@@ -17,8 +17,13 @@ import olefile  # type: ignore[import-untyped]
 from footnote_ingestion.parsers.attached import Attached, ReadsAttached
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, PARTS_UNREADABLE
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    PARTS_UNREADABLE,
+    PASSWORD_PROTECTED,
+    ParseError,
+)
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.plain import write_text

@@ -11,7 +11,7 @@ from footnote_text.keywords import keywords
 from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter, Properties
-from footnote_ingestion.parsers.parse_warnings import OTHER
+from footnote_ingestion.parsers.failures import OTHER
 
 _LANGUAGE_SAMPLE = 3_000
 # A document's beginning names its subject, and for text files keywords cost more than all other parsing.

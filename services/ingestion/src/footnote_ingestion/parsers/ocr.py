@@ -19,8 +19,7 @@ from PIL import Image
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import NO_TEXT, ParseError
-from footnote_ingestion.parsers.parse_warnings import TEXT_RECOGNISED
+from footnote_ingestion.parsers.failures import NO_TEXT, TEXT_RECOGNISED, ParseError
 
 MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte
 _TURN = re.compile(r"^Rotate:\s*(90|180|270)\s*$", re.MULTILINE)

@@ -10,8 +10,15 @@ from PIL import Image, ImageOps, ImageSequence
 
 from footnote_ingestion.parsers import ocr
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
-from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, TOO_LARGE, UNSUPPORTED, ParseError
-from footnote_ingestion.parsers.parse_warnings import PAGES_WITHOUT_TEXT, TEXT_RECOGNISED
+from footnote_ingestion.parsers.failures import (
+    CORRUPT,
+    NO_TEXT,
+    PAGES_WITHOUT_TEXT,
+    TEXT_RECOGNISED,
+    TOO_LARGE,
+    UNSUPPORTED,
+    ParseError,
+)
 
 _MOST_POINTS = 100_000_000
 _ERRORS = (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError, Image.DecompressionBombWarning)

@@ -22,6 +22,7 @@ from footnote_text.language import detect
 from footnote_ingestion.parsers import added, parser_for
 from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
     CORRUPT,
     INTERNAL,
     NO_TEXT,
@@ -30,7 +31,6 @@ from footnote_ingestion.parsers.failures import (
     ParseError,
 )
 from footnote_ingestion.parsers.metadata import describe
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.sniff import sniff
 from footnote_ingestion.tables.kept import KeptTables
 from footnote_ingestion.tables.session import Session

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Mapping
 
-from footnote_kit.forks import Forked
+from footnote_kit.app import Forked
 
 from footnote_ingestion.worker.plan import Plan, Program
 
@@ -44,7 +44,7 @@ class Starter:
         return await self._forked(plan.line())
 
     async def fork(self, module: str, environment: Mapping[str, str]) -> Forked:
-        """Return a fresh process for another service of ours, as `footnote_kit.forks` says; it has no sandbox."""
+        """Return a fresh process for another service of ours, as `footnote_kit.app` says; it has no sandbox."""
         return await self._forked(Program(module, environment).line())
 
     async def _forked(self, line: str) -> Forked:

@@ -15,7 +15,7 @@ from math import ceil
 from pathlib import Path
 
 from footnote_database.cancel_safe import outcome
-from footnote_kit.forks import Forked
+from footnote_kit.app import Forked
 
 from footnote_ingestion.parsers.failures import (
     INTERNAL,

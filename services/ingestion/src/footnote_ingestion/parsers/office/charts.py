@@ -10,8 +10,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, Place
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.failures import PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.package import xml_parser
-from footnote_ingestion.parsers.parse_warnings import PARTS_UNREADABLE
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"

@@ -27,7 +27,14 @@ from footnote_ingestion.parsers.base import (
 )
 from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import RAISED, inline, joined, starts_as_figure
-from footnote_ingestion.parsers.failures import CORRUPT, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    OTHER,
+    PAGE_FURNITURE,
+    PARTS_UNREADABLE,
+    ParseError,
+)
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
@@ -41,7 +48,6 @@ from footnote_ingestion.parsers.office.package import (
     xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))

@@ -14,10 +14,16 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    OTHER,
+    PARTS_UNREADABLE,
+    PASSWORD_PROTECTED,
+    ParseError,
+)
 from footnote_ingestion.parsers.office.opendocument import first_text, read_part, xml_of
 from footnote_ingestion.parsers.office.package import check_package, moment, packed_file
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 

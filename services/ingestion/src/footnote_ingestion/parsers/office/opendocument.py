@@ -23,7 +23,15 @@ from footnote_ingestion.parsers.base import (
 )
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    OTHER,
+    PAGE_FURNITURE,
+    PARTS_UNREADABLE,
+    PASSWORD_PROTECTED,
+    ParseError,
+)
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.mathml import Node, linear
 from footnote_ingestion.parsers.office.package import (
@@ -33,7 +41,6 @@ from footnote_ingestion.parsers.office.package import (
     packed_file,
     xml_parser,
 )
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"

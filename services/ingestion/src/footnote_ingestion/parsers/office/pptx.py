@@ -15,7 +15,14 @@ from pptx.exc import PackageNotFoundError, PythonPptxError
 from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    MOST_PLACES,
+    PARTS_UNREADABLE,
+    TOO_LARGE,
+    ParseError,
+)
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
@@ -28,7 +35,6 @@ from footnote_ingestion.parsers.office.package import (
     xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _IMAGE = f"{_A}blip"

@@ -35,8 +35,8 @@ from footnote_ingestion.parsers.pdf.grids import (
 from footnote_ingestion.parsers.pdf.groups_of_rows import note_groups
 from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
+from footnote_ingestion.parsers.pdf.rotated import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.rulings import Rulings
 from footnote_ingestion.parsers.pdf.seeds import as_one, beside, is_seed, regions
 from footnote_ingestion.parsers.pdf.table_start import Words, drawn_from, lines_above, names_start

@@ -19,9 +19,9 @@ from footnote_text.scripts import joins_without_space
 
 from footnote_ingestion.parsers.base import FURNITURE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline, mend, words_of
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, MOST_PLACES, PAGE_FURNITURE, UNREADABLE_TEXT
 from footnote_ingestion.parsers.ocr import Area, Recognised
 from footnote_ingestion.parsers.ocr import write as write_recognised
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, PAGE_FURNITURE, UNREADABLE_TEXT
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.headings import HeadingFinder, Outline
 from footnote_ingestion.parsers.pdf.lines import Line

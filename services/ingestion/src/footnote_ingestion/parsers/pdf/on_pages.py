@@ -12,9 +12,9 @@ from footnote.types.v1.locator_pb2 import PageLocator
 
 from footnote_ingestion.parsers import inside
 from footnote_ingestion.parsers.base import BlockWriter
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, TEXT_RECOGNISED
 from footnote_ingestion.parsers.inside import RECOGNISED, words_in
 from footnote_ingestion.parsers.ocr import Area, Recognised
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, TEXT_RECOGNISED
 from footnote_ingestion.parsers.pdf.layout import Page
 from footnote_ingestion.parsers.pdf.lines import Line
 from footnote_ingestion.parsers.pdf.scans import shown

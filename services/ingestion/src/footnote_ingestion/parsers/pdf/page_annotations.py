@@ -17,7 +17,7 @@ from footnote.types.v1.locator_pb2 import Box, PageLocator
 
 from footnote_ingestion.parsers.base import NOTE, TABLE_ROW, BlockWriter
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.tables import pair_text
 
 _MOST = 10_000

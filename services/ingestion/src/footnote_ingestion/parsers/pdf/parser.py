@@ -15,16 +15,20 @@ from footnote.types.v1.locator_pb2 import PageLocator
 
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
-from footnote_ingestion.parsers.ocr import Area, Recognised
-from footnote_ingestion.parsers.parse_warnings import (
+from footnote_ingestion.parsers.failures import (
+    CORRUPT,
     DAMAGED,
     MOST_PLACES,
+    NO_TEXT,
     PAGES_WITHOUT_TEXT,
     PARTS_UNREADABLE,
+    PASSWORD_PROTECTED,
     TEXT_RECOGNISED,
+    TOO_LARGE,
     UNREADABLE_TEXT,
+    ParseError,
 )
+from footnote_ingestion.parsers.ocr import Area, Recognised
 from footnote_ingestion.parsers.pdf import page_annotations, right_to_left, scans
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines

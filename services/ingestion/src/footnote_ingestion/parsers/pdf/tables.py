@@ -11,7 +11,7 @@ import pypdfium2 as pdfium
 from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
-from footnote_ingestion.parsers.parse_warnings import PARTS_UNREADABLE
+from footnote_ingestion.parsers.failures import PARTS_UNREADABLE
 from footnote_ingestion.parsers.pdf import columns, framed, listed, ruled, seeds
 from footnote_ingestion.parsers.pdf.frames import LEAST_DOWN
 from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row

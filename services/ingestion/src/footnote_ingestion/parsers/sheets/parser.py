@@ -15,11 +15,20 @@ from footnote.types.v1.locator_pb2 import SheetLocator
 
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
-from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    MOST_PLACES,
+    OTHER,
+    PARTS_UNREADABLE,
+    PASSWORD_PROTECTED,
+    TOO_LARGE,
+    UNSUPPORTED,
+    ParseError,
+)
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.numbers import Numbers, of_value
 from footnote_ingestion.parsers.office.package import check_package, core_properties, packed_file
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.rows import Typed
 from footnote_ingestion.parsers.sheets.merges import Merges
 from footnote_ingestion.parsers.sheets.opendocument import CONTENT, OdsCells

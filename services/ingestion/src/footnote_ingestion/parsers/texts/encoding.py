@@ -15,7 +15,7 @@ from chardetng_py import EncodingDetector
 from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter
-from footnote_ingestion.parsers.parse_warnings import BYTES_REPLACED, ENCODING_GUESSED
+from footnote_ingestion.parsers.failures import BYTES_REPLACED, ENCODING_GUESSED
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

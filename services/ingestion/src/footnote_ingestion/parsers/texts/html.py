@@ -21,10 +21,9 @@ from footnote_ingestion.parsers.base import (
 )
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import RAISED, inline, joined, preformatted
-from footnote_ingestion.parsers.failures import CORRUPT, ParseError
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, CORRUPT, OTHER, PICTURES_NOT_READ, ParseError
 from footnote_ingestion.parsers.inside import Files, picture_at, read_picture
 from footnote_ingestion.parsers.mathml import linear
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PICTURES_NOT_READ
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html_elements import (
     INLINE,

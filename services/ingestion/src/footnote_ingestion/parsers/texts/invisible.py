@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborHTMLParser
 
 from footnote_ingestion.parsers.base import BlockWriter, Place
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT
 
 _SIMPLE = re.compile(r"[a-zA-Z][\w-]*|[a-zA-Z]{0,20}[.#][\w-]{1,100}(?:[.#][\w-]{1,100})?")
 _NOTHING = re.compile(r"(?:0++(?:\.0*+)?|\.0++)(?:px|pt|em|rem|%)?")

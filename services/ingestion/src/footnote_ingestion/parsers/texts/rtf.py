@@ -17,7 +17,7 @@ from footnote_ingestion.parsers.base import (
 )
 from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import RAISED, inline, joined, starts_as_figure
-from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE
 from footnote_ingestion.parsers.texts import rtf_reader as reader
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.plain import write_text
