@@ -30,7 +30,7 @@ from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
 from footnote.types.v1 import reasons_pb2
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
-from footnote_kit.access import Access, access_of, check, collection_missing, is_system, may_read
+from footnote_kit.access import Access, access_of, check, collection_missing, is_system
 from footnote_kit.app import App
 from footnote_kit.collection_settings import resolve
 from footnote_kit.document_files import FIELDS
@@ -590,7 +590,11 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     def _of(self, scope: Any) -> list[col.Collection]:
         hidden = set() if is_system(scope) else self.world.hidden
-        return [one for one in self.world.collections.values() if one.id not in hidden and may_read(scope, one)]
+        return [
+            one
+            for one in self.world.collections.values()
+            if one.id not in hidden and access_of(scope, one) >= Access.READ
+        ]
 
     def _find(self, scope: Any, name: str, needs: Access = Access.READ) -> col.Collection:
         for collection in self._of(scope):
@@ -617,7 +621,7 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
             for chunk in chunks
             if self._sees(request.scope, chunk) and words & set(chunk.text.lower().strip(".").split())
         ]
-        visible = [one for one in self.world.collections.values() if may_read(request.scope, one)]
+        visible = [one for one in self.world.collections.values() if access_of(request.scope, one)]
         known = {key for one in visible for key in (one.id, one.name)}
         if missing := [name for name in request.collections if name not in known]:
             raise collection_missing(missing[0])
@@ -632,12 +636,14 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
 
     def _sees(self, scope: Any, chunk: passage_pb2.Chunk) -> bool:
         collection = self.world.collections.get(chunk.collection_id)
-        return chunk.tenant_id == scope.tenant_id and (collection is None or may_read(scope, collection))
+        return chunk.tenant_id == scope.tenant_id and (
+            collection is None or access_of(scope, collection) >= Access.READ
+        )
 
     async def QueryChunks(self, request: Any, context: Any) -> ret.QueryChunksResponse:
         await self.world.enter("QueryChunks", request)
         every = [chunk for chunks in self.world.chunks.values() for chunk in chunks]
-        hidden = [one.id for one in self.world.collections.values() if not may_read(request.scope, one)]
+        hidden = [one.id for one in self.world.collections.values() if not access_of(request.scope, one)]
         chunks = [chunk for chunk in every if chunk.collection_id not in hidden]
         return ret.QueryChunksResponse(chunks=chunks, total_size=len(chunks))
 

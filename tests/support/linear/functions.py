@@ -221,7 +221,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.private.new_socket_path footnote_providers.openai_client.http_client
     footnote_kit.redact.register footnote_kit.registration.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper.addition footnote_store.rows.message_key
-    footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step
+    footnote_kit.access.system_scope footnote_edge.jobs.workflows.step
     footnote_edge.jobs.operation_workflows.step
     footnote_kit.transient_errors.unavailable footnote_database.integrity.newer footnote_database.storage.database
     footnote_cli.admin.findings.ok footnote_cli.admin.findings.warning footnote_cli.admin.findings.broken

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from google.protobuf.message import DecodeError, Message
 from sqlalchemy import URL, make_url
 
 from footnote_database.migrations import Migrations
@@ -87,6 +88,18 @@ class Sample:
     query: str
     read: Callable[..., object]
     effect: str
+
+
+def readable(kind: type[Message]) -> Callable[[bytes], None]:
+    """Return a `read` for samples of one message; it raises ValueError with the message's name."""
+
+    def read(data: bytes) -> None:
+        try:
+            kind.FromString(data)
+        except DecodeError as error:
+            raise ValueError(kind.__name__) from error
+
+    return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

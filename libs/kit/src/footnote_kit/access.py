@@ -30,6 +30,11 @@ class Access(IntEnum):
     MANAGE = 3
 
 
+def system_scope(tenant_id: str, user_id: str) -> Scope:
+    """Return a job's scope: accepted work is finished, whatever rights its user has lost since."""
+    return Scope(tenant_id=tenant_id, user_id=user_id, roles=[ROLE_SYSTEM])
+
+
 def role_of(scope: Scope) -> Role.ValueType:
     """Return the highest role of a scope: reader when it names no role, UNSPECIFIED when it names only unknown ones."""
     if not scope.roles:
@@ -67,21 +72,6 @@ def access_of(scope: Scope, collection: Collection) -> Access:
     if not mine:
         return Access.NONE
     return Access.WRITE if writes and any(grant.access == ACCESS_WRITE for grant in mine) else Access.READ
-
-
-def may_read(scope: Scope, collection: Collection) -> bool:
-    """Return whether a scope may search a collection, ask about it and read its documents."""
-    return access_of(scope, collection) >= Access.READ
-
-
-def may_write(scope: Scope, collection: Collection) -> bool:
-    """Return whether a scope may upload to a collection, and replace, reindex and delete its documents."""
-    return access_of(scope, collection) >= Access.WRITE
-
-
-def may_manage(scope: Scope, collection: Collection) -> bool:
-    """Return whether a scope may change, share and delete a collection."""
-    return access_of(scope, collection) >= Access.MANAGE
 
 
 def may_create(scope: Scope, collection: Collection) -> bool:

@@ -7,13 +7,14 @@ request costs microseconds.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from footnote.types.v1 import bounds_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
 from footnote_kit.errors import InvalidArgument
@@ -243,3 +244,19 @@ def check_request_id(value: str, field: str = "request_id") -> None:
         raise InvalidArgument.field(
             field, f"must be 1 to {MOST_OF_REQUEST_ID} printable ASCII characters, such as a UUID"
         )
+
+
+def changed_fields(mask: FieldMask, resource: Message, allowed: Sequence[str]) -> list[str]:
+    """Return the fields that an update changes: those of its mask, else those that are set in the resource.
+
+    Raises InvalidArgument for a field that is not `allowed`, and for an update that changes nothing.
+    """
+    for path in mask.paths:
+        if path not in allowed:
+            raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(allowed)}")
+    if mask.paths:
+        return list(dict.fromkeys(mask.paths))
+    present = [field.name for field, _ in resource.ListFields() if field.name in allowed]
+    if not present:
+        raise InvalidArgument.field("resource", f"must change something: {', '.join(allowed)}")
+    return present

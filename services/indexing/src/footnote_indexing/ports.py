@@ -210,9 +210,6 @@ class Ledger(Protocol):
     async def open_next(self, collection_id: str, index_version: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
 
-    async def expect(self, key: RevisionKey, chunks: int) -> None:
-        """Record how many chunks a revision was cut into, before it is complete."""
-
     async def publish(
         self, key: RevisionKey, *, chosen: Chosen, language: str, chunks: int, characters: int,
         expire_at: int | None, grace_ms: int, written: Several[int] = (), owed: int = 0,

@@ -100,7 +100,7 @@ class Documents(Protocol):
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
         """Record that chunks match their document's record."""
 
-    async def delete_expired(self, limit: int = 500) -> int:
+    async def delete_expired(self) -> int:
         """Delete expired documents."""
 
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
@@ -112,7 +112,7 @@ class Documents(Protocol):
     async def give_up(self, keys: Sequence[str]) -> Sequence[str]:
         """Make listed files due now; return those that are listed."""
 
-    async def doomed(self, limit: int = 500) -> Sequence[str]:
+    async def doomed(self) -> Sequence[str]:
         """Claim files due to be deleted."""
 
     async def deleted(self, keys: Sequence[str]) -> None:

@@ -5,27 +5,16 @@ from collections.abc import Callable
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_database.storage import Sample
-from google.protobuf.message import DecodeError, Message
+from footnote_database.storage import Sample, readable
 from google.rpc.status_pb2 import Status
 
 from footnote_edge.adapters.earlier_payloads import VERSION
 
 
-def _readable(kind: type[Message]) -> Callable[[bytes], None]:
-    def read(data: bytes) -> None:
-        try:
-            kind.FromString(data)
-        except DecodeError as error:
-            raise ValueError(kind.__name__) from error
-
-    return read
-
-
 def _message(version: int, payload: bytes) -> None:
     if version != VERSION:
         raise ValueError(f"version {version}")
-    _readable(ConversationMessage)(payload)
+    readable(ConversationMessage)(payload)
 
 
 def _sample(name: str, query: str, read: Callable[..., None], effect: str) -> Sample:
@@ -43,25 +32,25 @@ SAMPLES = (
     _sample(
         "questions",
         "SELECT asked FROM messages WHERE asked IS NOT NULL ORDER BY sequence DESC",
-        _readable(AskRequest),
+        readable(AskRequest),
         "These questions are asked again without their filter and settings.",
     ),
     _sample(
         "failures of operations",
         "SELECT error FROM operations WHERE error <> x'' ORDER BY rowid DESC",
-        _readable(Status),
+        readable(Status),
         _FAILURES,
     ),
     _sample(
         "failures of sources",
         "SELECT error FROM sources WHERE error <> x'' ORDER BY rowid DESC",
-        _readable(Status),
+        readable(Status),
         _FAILURES,
     ),
     _sample(
         "remembered collections",
         "SELECT payload FROM known_collections ORDER BY rowid DESC",
-        _readable(Collection),
+        readable(Collection),
         "They are asked for once more when they are next used.",
     ),
 )

@@ -33,8 +33,9 @@ from footnote.edge.v1.conversations_pb2 import (
 )
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote_kit.context import Call
-from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page, moment, sequence, text
+from footnote_kit.validation import changed_fields
 
 from footnote_edge.api.answer_parts import sent, trim
 from footnote_edge.api.services import Services, caller, seconds
@@ -192,14 +193,8 @@ class ConversationsApi:
 
 def _change(request: UpdateConversationRequest) -> Change:
     """Return the changes of a request; raises InvalidArgument for an unchangeable field or an empty change."""
-    paths = list(request.update_mask.paths)
-    for path in paths:
-        if path not in _EDITABLE:
-            raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(_EDITABLE)}")
     wanted = request.resource
-    paths = paths or [field.name for field, _ in wanted.ListFields() if field.name in _EDITABLE]
-    if not paths:
-        raise InvalidArgument.field("resource", f"must change something: {', '.join(_EDITABLE)}")
+    paths = changed_fields(request.update_mask, wanted, _EDITABLE)
     return Change(
         title=wanted.title if "title" in paths else None,
         collections=list(wanted.collections) if "collections" in paths else None,

@@ -1,6 +1,7 @@
 """Limits the events for refused and failed attempts: a tenant's first few get one each, the rest are counted.
 
-One replica writes at most `most_events()` of them per window. Every attempt is an event or part of a count.
+One replica writes at most `SINGLE_IN_ALL + KINDS_IN_ALL + TENANTS + 1` of them per window. Every attempt is an event or
+part of a count.
 """
 
 import time
@@ -37,11 +38,6 @@ class _Tally:
 
     def event(self) -> Event:
         return replace(self.first, count=self.count, last_ms=self.last_ms)
-
-
-def most_events() -> int:
-    """Return the maximum number of events in a window."""
-    return SINGLE_IN_ALL + KINDS_IN_ALL + TENANTS + 1
 
 
 class AttemptLimiter:

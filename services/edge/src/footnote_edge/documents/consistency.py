@@ -21,7 +21,7 @@ from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
 )
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_kit.access import system_scope
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced
@@ -101,7 +101,7 @@ class ConsistencyCheck:
         A name may look like an id, and requests take both: a collection that has a deleted one's id as its name stays.
         """
         for tenant_id, collection_id in await self._store.deleted(_MOST_DELETED):
-            scope = Scope(tenant_id=tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+            scope = system_scope(tenant_id, SYSTEM.user_id)
             wanted = indexing.GetCollectionRequest(scope=scope, collection=collection_id, without_counts=True)
             request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
             with suppress(NotFound):
@@ -156,7 +156,7 @@ class ConsistencyCheck:
                 return mended
 
     async def _mend(self, seen: Document, searched: int) -> bool:
-        scope = Scope(tenant_id=seen.tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+        scope = system_scope(seen.tenant_id, SYSTEM.user_id)
         wanted = ingestion.GetDocumentRequest(scope=scope, document_id=seen.id)
         try:
             document = (await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())).document
@@ -216,7 +216,7 @@ class ConsistencyCheck:
             there = set((await self._there([one.document_id for one in page.documents])).document_ids)
             for one in page.documents:
                 if one.document_id not in there and self._may_try(one.document_id):
-                    scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+                    scope = system_scope(one.tenant_id, SYSTEM.user_id)
                     with suppress(NotFound):  # its collection is deleted, so its chunks are invisible
                         removed += await self._remove(scope, one.collection_id, one.document_id)
             token = page.next_page_token

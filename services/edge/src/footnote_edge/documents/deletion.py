@@ -11,8 +11,7 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
-from footnote_kit.access import Access, document_missing, sees_all
+from footnote_kit.access import Access, document_missing, sees_all, system_scope
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, NotFound, NotOffered
 
@@ -23,7 +22,7 @@ from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
 
 PAGE = 500
-SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
+SYSTEM = system_scope("system", "edge")
 """The scope in which edge maintains the documents of all tenants."""
 
 
@@ -60,8 +59,8 @@ class DocumentDeletion:
         except NotFound:
             left = await self._left(scope, document_id)
             if left is not None:
-                with detached("edge", _own_account(left)):
-                    return await self._finish(_own_account(left), left)
+                with detached("edge", system_scope(left.tenant_id, left.owner_id)):
+                    return await self._finish(system_scope(left.tenant_id, left.owner_id), left)
             if allow_missing:
                 return 0
             raise
@@ -108,10 +107,10 @@ class DocumentDeletion:
 
     async def finish(self, document: Document) -> None:
         """Finish an interrupted deletion."""
-        await self._finish(_own_account(document), document)
+        await self._finish(system_scope(document.tenant_id, document.owner_id), document)
 
     async def _finish(self, scope: Scope, document: Document) -> int:
-        own = _own_account(document)
+        own = system_scope(document.tenant_id, document.owner_id)
         request = indexing.DeleteDocumentChunksRequest(
             scope=scope, collection_id=document.collection_id, document_id=document.id
         )
@@ -134,7 +133,3 @@ class DocumentDeletion:
         self._bus.changed(document.id, document.collection_id)
         await self._jobs.forget_document(document.id)
         return int(removed)
-
-
-def _own_account(document: Document) -> Scope:
-    return Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])

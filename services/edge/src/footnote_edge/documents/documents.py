@@ -18,7 +18,6 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote_kit.access import Access, document_missing
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
-from footnote_kit.logs import get_logger
 from footnote_kit.origins import refuse_reserved, with_origin
 
 from footnote_edge.collections.catalog import Catalog, expiry
@@ -35,8 +34,6 @@ PART_BYTES = 256 * 1024
 LIST_PAGE = 500
 
 AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
-
-_log = get_logger(__name__)
 
 
 class Documents:

@@ -5,8 +5,8 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.access import Access
-from footnote_kit.errors import InvalidArgument
 from footnote_kit.origins import KEY, refuse_reserved
+from footnote_kit.validation import changed_fields
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.struct_pb2 import Struct
 
@@ -29,7 +29,7 @@ class DocumentEditor:
 
     async def update(self, scope: Scope, request: edge.UpdateDocumentRequest) -> Document:
         """Change the masked fields, in the record and then in the chunks; raises Aborted for another etag."""
-        paths = _paths(request)
+        paths = changed_fields(request.update_mask, request.resource, FIELDS)
         wanted = request.resource
         refuse_reserved(wanted.metadata, "resource.metadata")
         known = await self._documents.get(scope, request.document_id, Access.WRITE)
@@ -59,16 +59,3 @@ def _keeping_origin(known: Document, wanted: Struct | None) -> Struct | None:
     if wanted is not None:
         both.MergeFrom(wanted)
     return both
-
-
-def _paths(request: edge.UpdateDocumentRequest) -> list[str]:
-    if request.HasField("update_mask"):
-        for path in request.update_mask.paths:
-            if path not in FIELDS:
-                raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(FIELDS)}")
-        if request.update_mask.paths:
-            return list(dict.fromkeys(request.update_mask.paths))
-    present = [field.name for field, _ in request.resource.ListFields() if field.name in FIELDS]
-    if not present:
-        raise InvalidArgument.field("resource", f"must change something: {', '.join(FIELDS)}")
-    return present

@@ -1,8 +1,7 @@
 """Finishes work on documents that a crash interrupted: deletions, and changes of labels."""
 
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
-from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_kit.access import system_scope
 from footnote_kit.errors import FootnoteError, NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
@@ -51,7 +50,7 @@ class InterruptedWork:
 
     async def _one(self, one: ingestion_upkeep.UnfinishedDocument) -> bool:
         document = one.document
-        scope = Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])
+        scope = system_scope(document.tenant_id, document.owner_id)
         try:
             if one.deletion:
                 await self._document_deletion.finish(document)

@@ -10,8 +10,7 @@ from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
-from footnote_kit.access import Access, collection_missing
+from footnote_kit.access import Access, collection_missing, system_scope
 from footnote_kit.context import detached
 from footnote_kit.errors import (
     Aborted,
@@ -145,8 +144,8 @@ class Operations:
             return await self._under_way(scope, collection)
         try:
             # Under the service's own account: a retry after a lost response must still find the collection.
-            with detached("edge", _ours(row)):
-                await self._deletion.hide(_ours(row), collection.id)
+            with detached("edge", system_scope(row.tenant_id, row.user_id)):
+                await self._deletion.hide(system_scope(row.tenant_id, row.user_id), collection.id)
         except FootnoteError:
             # It may be hidden or not: the cancelled job makes it visible and deletes nothing.
             await self._store.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
@@ -244,8 +243,8 @@ class Operations:
         if not await self._store.cancel(row.id, [pb.OPERATION_STATE_QUEUED]):
             await self._refuse_unless_cancelled(scope, row)
             return
-        with detached("edge", _ours(row)):
-            restored = await self._deletion.restore(_ours(row), row.id, row.collection_id)
+        with detached("edge", system_scope(row.tenant_id, row.user_id)):
+            restored = await self._deletion.restore(system_scope(row.tenant_id, row.user_id), row.id, row.collection_id)
         if not restored:
             raise FailedPrecondition(
                 "Another collection now has its name: rename that one, then cancel again.",
@@ -288,8 +287,8 @@ class Operations:
     async def _returned_deletion(self, row: StoredOperation) -> OperationJob | None:
         """Return RETURNED to repeat a deletion; FAILED if the collection exists, and show it; None to check later."""
         try:
-            with detached("edge", _ours(row)):
-                await self._deletion.hide(_ours(row), row.collection_id, restore=True)
+            with detached("edge", system_scope(row.tenant_id, row.user_id)):
+                await self._deletion.hide(system_scope(row.tenant_id, row.user_id), row.collection_id, restore=True)
         except NotFound:
             return OperationJob.RETURNED
         except AlreadyExists:  # it stays hidden: another collection has its name
@@ -318,10 +317,6 @@ class Operations:
         except FootnoteError as error:
             _log.info("names_unknown", reason=error.reason)
             return {}
-
-
-def _ours(row: StoredOperation) -> Scope:
-    return Scope(tenant_id=row.tenant_id, user_id=row.user_id, roles=[ROLE_SYSTEM])
 
 
 def _operation(row: StoredOperation, names: Mapping[str, str]) -> pb.Operation:

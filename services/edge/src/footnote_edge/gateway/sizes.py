@@ -4,14 +4,14 @@ The limits protect all later work: no longer field reaches a stage, a pattern or
 characters of a name, number of a document's tags) belong to the services and are checked there.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from functools import wraps
 from typing import Any, TypeVar
 
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.field_behavior import clear_outputs, is_output_only
+from footnote_kit.field_behavior import clear_outputs
 from footnote_kit.text_work import off_loop
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -105,34 +105,6 @@ def _single(field: FieldDescriptor, value: Any, path: str) -> None:
             _field(inner, part, f"{path}.{inner.name}")
     elif isinstance(value, Message) and hasattr(value, "paths") and len(value.paths) > ITEMS["paths"]:
         raise InvalidArgument.field(path, f"must name at most {ITEMS['paths']} fields")
-
-
-def fields() -> Iterator[FieldDescriptor]:
-    """Yield every text and JSON field that a caller may set, including nested messages."""
-    waiting = [method.input_type for method in METHODS]
-    seen = set()
-    while waiting:
-        message = waiting.pop()
-        if message.full_name in seen:
-            continue
-        seen.add(message.full_name)
-        for field in message.fields:
-            if is_output_only(field):
-                continue
-            if field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES):
-                yield field
-            elif field.message_type is not None:
-                if field.message_type.full_name == _JSON:
-                    yield field
-                elif not field.message_type.full_name.startswith("google."):
-                    waiting.append(field.message_type)
-
-
-def bound_of(field: FieldDescriptor) -> int | None:
-    """Return a field's maximum length; None for the parts of a file."""
-    if field.name in _UNBOUNDED and field.type == FieldDescriptor.TYPE_BYTES:
-        return None
-    return (BYTES if field.message_type is not None else CHARACTERS)[field.name]
 
 
 def _effort(request: Message) -> int:

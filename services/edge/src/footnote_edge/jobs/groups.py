@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit import names
+from footnote_kit.access import system_scope
 from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError, NotOffered
@@ -170,7 +170,7 @@ class Groups:
         return task
 
     async def _run(self, key: _Key) -> None:
-        scope = Scope(tenant_id=key.tenant, user_id=key.owner, roles=[ROLE_SYSTEM])
+        scope = system_scope(key.tenant, key.owner)
         group: list[tuple[Document, str]] = []
         with detached("edge", scope):
             try:

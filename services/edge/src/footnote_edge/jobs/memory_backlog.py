@@ -7,8 +7,7 @@ conversation, no other code would retry.
 import time
 from datetime import UTC, datetime, timedelta
 
-from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_kit.access import system_scope
 from footnote_kit.logs import get_logger
 
 from footnote_edge.conversations.conversations import Conversations
@@ -37,7 +36,7 @@ class MemoryBacklog:
         period = int(time.time() / AGAIN_SECONDS)
         taken = 0
         for tenant, user, conversation_id in await self._conversations.messages.unremembered(before, MOST):
-            scope = Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
+            scope = system_scope(tenant, user)
             taken += await self._jobs.store_in_memory_again(scope, conversation_id, period)
         if taken:
             _log.warning("conversations_remembered_again", conversations=taken)

@@ -12,6 +12,7 @@ from footnote.edge.v1.operations_pb2 import (
 )
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit import names
+from footnote_kit.access import system_scope
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError, Internal
 from footnote_kit.logs import get_logger
@@ -20,7 +21,7 @@ from footnote_kit.telemetry import span
 
 from footnote_edge.jobs.ports import StoredOperation
 from footnote_edge.jobs.retrying import until_available
-from footnote_edge.jobs.workflows import Work, active_work, enqueue_document, own_account
+from footnote_edge.jobs.workflows import Work, active_work, enqueue_document
 from footnote_edge.jobs.workflows import step as once
 
 OPERATIONS = "operations"
@@ -60,7 +61,7 @@ async def enqueue_operation(row: StoredOperation, *, repeated: bool = False) -> 
 @DBOS.workflow(name="operation_delete_collection", max_recovery_attempts=None)
 async def delete(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
     """Delete a collection's files, then the collection with its chunks, then later uploads."""
-    work, scope = active_work(), own_account(tenant, user)
+    work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
         await ending(work, scope, operation_id, partial(_delete, work, scope, operation_id, collection_id))
 
@@ -79,7 +80,7 @@ async def _delete(work: Work, scope: Scope, operation_id: str, collection_id: st
 @DBOS.workflow(name="operation_reindex_documents", max_recovery_attempts=None)
 async def reindex(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
     """Begin new revisions of documents, enqueue their jobs, and wait until they end."""
-    work, scope = active_work(), own_account(tenant, user)
+    work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("reindex documents", {names.COLLECTION_ID: collection_id}):
         await ending(work, scope, operation_id, partial(_reindex, work, scope, operation_id))
 

@@ -15,8 +15,8 @@ from typing import Any, ParamSpec, TypeVar
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit import names
+from footnote_kit.access import system_scope
 from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
@@ -163,15 +163,10 @@ def active_work() -> Work:
     return _active
 
 
-def own_account(tenant: str, user: str) -> Scope:
-    """Return a job's scope: accepted work is finished, whatever rights its user has lost since."""
-    return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
-
-
 @DBOS.workflow(name="process_document", max_recovery_attempts=None)
 async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
     """Parse and index one revision of a document; its span is linked to the upload's trace."""
-    work, scope = active_work(), own_account(tenant, owner)
+    work, scope = active_work(), system_scope(tenant, owner)
     if not _begun_here.get():
         work.left_queue(tenant, owner)
         work.hurry(DOCUMENTS)  # poll for the next job in the queue
@@ -213,7 +208,7 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
 async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
     """Title a conversation and make its messages searchable."""
-    work, scope = active_work(), own_account(tenant, user)
+    work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
         await with_retries(lambda: work.chores.title(scope, conversation_id))
         await with_retries(lambda: work.chores.embed(scope, conversation_id))
@@ -222,7 +217,7 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
 async def forget_messages(tenant: str, user: str, conversation_id: str, message_ids: list[str]) -> None:
     """Remove a deleted conversation, or only some of its messages, from memory search."""
-    work, scope = active_work(), own_account(tenant, user)
+    work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
         await with_retries(lambda: work.chores.forget(scope, conversation_id, message_ids))
 

@@ -5,9 +5,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-MOST = 100
-"""Maximum patterns of one setting."""
-
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether a pattern matches a whole text."""

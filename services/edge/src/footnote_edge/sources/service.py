@@ -14,6 +14,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.paging import Page, fitting, moment, text
+from footnote_kit.validation import changed_fields
 from google.protobuf.json_format import MessageToDict
 
 from footnote_edge.collections.catalog import Catalog
@@ -135,7 +136,7 @@ class Sources:
 
     async def update(self, scope: Scope, request: pb.UpdateSourceRequest) -> pb.Source:
         """Change the masked fields; raises Aborted for another etag."""
-        paths = _paths(request)
+        paths = changed_fields(request.update_mask, request.resource, FIELDS)
         row = await self._changeable(scope, request.source_id)
         wanted, kind = request.resource, self._kinds.require(row.kind)
         await self._check_identity(scope, row, wanted)
@@ -302,18 +303,6 @@ def _interval(wanted: pb.Source, holder: str) -> timedelta:
     if not LEAST_INTERVAL <= interval <= LONGEST_INTERVAL:
         raise InvalidArgument.field(f"{holder}.interval", "must be from one minute to 31 days")
     return interval
-
-
-def _paths(request: pb.UpdateSourceRequest) -> list[str]:
-    for path in request.update_mask.paths:
-        if path not in FIELDS:
-            raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(FIELDS)}")
-    if request.update_mask.paths:
-        return list(dict.fromkeys(request.update_mask.paths))
-    present = [field.name for field, _ in request.resource.ListFields() if field.name in FIELDS]
-    if not present:
-        raise InvalidArgument.field("resource", f"must change something: {', '.join(FIELDS)}")
-    return present
 
 
 def _iso(moment: datetime) -> str:

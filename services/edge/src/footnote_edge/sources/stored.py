@@ -61,7 +61,6 @@ class StoredSource:
     in_step_time: datetime | None = None
     away_since: datetime | None = None
     next_time: datetime | None = None
-    run_id: str = ""
     run_token: str = ""
     run_cursor: str = ""
     run_listed: int = LISTING
@@ -93,7 +92,6 @@ class StoredItem:
     attempts: int
     retry_time: datetime | None
     sync_time: datetime | None
-    seen_run: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 from dbos import DBOS
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_SOURCE, OPERATION_KIND_SYNC_SOURCE
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.access import system_scope
 from footnote_kit.context import detached
 from footnote_kit.telemetry import span
 
 from footnote_edge.jobs.operation_workflows import WORKFLOWS, ending
-from footnote_edge.jobs.workflows import Work, active_work, own_account
+from footnote_edge.jobs.workflows import Work, active_work
 from footnote_edge.sources.engine import Engine
 
 _LOOK = 0.05
@@ -52,7 +53,7 @@ async def _apart(
     which: Callable[[Engine], Callable[[Scope, str], Awaitable[str]]],
 ) -> None:
     """Run the engine in a context of its own: the jobs of its documents are not part of this workflow."""
-    work, scope = active_work(), own_account(tenant, user)
+    work, scope = active_work(), system_scope(tenant, user)
     with work.running():
         inner = asyncio.create_task(_run(work, scope, name, operation_id, which), context=contextvars.Context())
         try:

@@ -22,16 +22,6 @@ for _code, _words in STOP_WORDS.items():
         _LANGUAGES[_one] = _LANGUAGES.get(_one, frozenset()) | {_code}
 
 
-@memoised(_KEPT)
-def sure(text: str) -> str:
-    """Return the language that a text's function words or script show clearly, else ""."""
-    sample = text[:_LOOKED_AT]
-    if not _LATIN.fullmatch(sample):
-        found = languages.detect(sample)
-        return found if found not in STOP_WORDS else _voted(sample)[0]
-    return _voted(sample)[0]
-
-
 def _voted(sample: str) -> tuple[str, dict[str, int]]:
     votes: dict[str, int] = {}
     for word in _WORD.findall(sample.lower()):

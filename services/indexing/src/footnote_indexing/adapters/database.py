@@ -5,7 +5,7 @@ PostgreSQL the tables are in the database's own schema, distinguished from other
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,11 +14,10 @@ from footnote_database import transactions
 from footnote_database.engine import address
 from footnote_database.migrations import Migrations
 from footnote_database.parts import Parts
-from footnote_database.storage import Sample
+from footnote_database.storage import Sample, readable
 from footnote_database.traits import Traits, Writers
 from footnote_kit import epochs
 from footnote_kit.epochs import Epoch
-from google.protobuf.message import DecodeError, Message
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.tables import metadata
@@ -45,29 +44,19 @@ TRAITS = Traits(
 )
 
 
-def _readable(kind: type[Message]) -> Callable[[bytes], None]:
-    def read(data: bytes) -> None:
-        try:
-            kind.FromString(data)
-        except DecodeError as error:
-            raise ValueError(kind.__name__) from error
-
-    return read
-
-
 SAMPLES = (
     Sample(
         database="indexing",
         name="collections",
         query="SELECT data FROM indexing_collections ORDER BY rowid DESC",
-        read=_readable(Collection),
+        read=readable(Collection),
         effect="Calls for these collections fail.",
     ),
     Sample(
         database="indexing",
         name="embedders of collections",
         query="SELECT embedding FROM indexing_generations ORDER BY rowid DESC",
-        read=_readable(EmbeddingSettings),
+        read=readable(EmbeddingSettings),
         effect="Searches of these collections fail.",
     ),
 )

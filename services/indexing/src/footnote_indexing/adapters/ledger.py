@@ -236,11 +236,6 @@ class LedgerTable(LedgerReading):
             .values(state=RETIRED, purge_at=now + WRITER_TIMEOUT_MS, updated_at=now)
         )
 
-    async def expect(self, key: RevisionKey, chunks: int) -> None:
-        """Record how many chunks a revision was cut into, before it is complete."""
-        async with self._database.write_documents() as connection:
-            await connection.execute(sa.update(revisions).where(is_revision(key)).values(chunks_expected=chunks))
-
     @retry_on_conflict
     async def retire_document(
         self, collection_id: str, index_version: int, document_id: str, revision: int

@@ -12,12 +12,7 @@ WRITER_TIMEOUT_MS = 600_000
 
 def is_revision(key: RevisionKey) -> sa.ColumnElement[bool]:
     """Return the condition that a row is this revision's."""
-    return sa.and_(
-        revisions.c.collection_id == key.collection_id,
-        revisions.c.index_version == key.index_version,
-        revisions.c.document_id == key.document_id,
-        revisions.c.revision == key.revision,
-    )
+    return sa.and_(of_document(key), revisions.c.revision == key.revision)
 
 
 def key_values(key: RevisionKey) -> dict[str, object]:

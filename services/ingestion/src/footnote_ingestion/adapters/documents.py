@@ -23,6 +23,8 @@ from footnote_ingestion.model.quota import Quota, StoredTotals, Used
 from footnote_ingestion.model.repeats import Outcome, Request
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, deletion_micros, now_micros, tables_key
 
+_AT_ONCE = 500  # rows of one transaction
+
 
 class DocumentTable(Additions):
     """Reads and changes documents; tracks which files are to be deleted."""
@@ -149,10 +151,10 @@ class DocumentTable(Additions):
             await self._doom(connection, stored.blob_keys(), now_micros())
         return stored.blob_keys()
 
-    async def delete_expired(self, limit: int = 500) -> int:
+    async def delete_expired(self) -> int:
         """Delete expired documents; return their number."""
         async with self._database.write() as connection:
-            due = select(documents).where(documents.c.expire_time <= deletion_micros()).limit(limit)
+            due = select(documents).where(documents.c.expire_time <= deletion_micros()).limit(_AT_ONCE)
             found = [from_row(row) for row in (await connection.execute(due)).mappings()]
             ids = [stored.document.id for stored in found]
             if ids:
@@ -228,9 +230,9 @@ class DocumentTable(Additions):
             due = update(doomed_blobs).where(doomed_blobs.c.key.in_(keys)).values(due_time=now_micros())
             return list((await connection.execute(due.returning(doomed_blobs.c.key))).scalars())
 
-    async def doomed(self, limit: int = 500) -> Sequence[str]:
+    async def doomed(self) -> Sequence[str]:
         """Claim files that are due, so that no document can get them any more, and return their keys."""
-        due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= deletion_micros()).limit(limit)
+        due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= deletion_micros()).limit(_AT_ONCE)
         async with self._database.read() as connection:
             keys = list((await connection.execute(due)).scalars())
         if not keys:

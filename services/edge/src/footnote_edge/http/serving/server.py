@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import uvicorn
-from footnote_kit.logs import get_logger
 from footnote_kit.net import prepare
 from footnote_kit.server import ListenError
 from starlette.types import ASGIApp
@@ -17,8 +16,6 @@ from footnote_edge.http.serving.acceptor import Acceptor
 from footnote_edge.http.serving.connections import MAX_HEAD_BYTES, Connection, Connections
 
 START_SECONDS = 10.0
-
-_log = get_logger(__name__)
 
 
 class _Server(uvicorn.Server):

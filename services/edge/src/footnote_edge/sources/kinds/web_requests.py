@@ -32,11 +32,6 @@ class SiteRequests:
         self._next = 0.0
         self._turn = asyncio.Lock()
 
-    @property
-    def requests(self) -> int:
-        """Number of requests made so far."""
-        return self._client.requests
-
     async def begin(self, url: str) -> Robots:
         """Read the site's robots.txt; raises SourceRefused if it closes the site, SourceUnavailable if it fails."""
         try:
