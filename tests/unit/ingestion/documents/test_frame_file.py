@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from footnote_ingestion.documents import extraction
-from footnote_ingestion.documents.extraction import FrameFile
+from footnote_ingestion.documents import frame_file
+from footnote_ingestion.documents.frame_file import FrameFile
 from footnote_ingestion.worker import wire
 
 Frames = list[tuple[bytes, bytes]]
@@ -30,7 +30,7 @@ async def read(spooled: FrameFile, pause: bool) -> Frames:
 async def test_all_frames_come_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, pause: bool
 ) -> None:
-    monkeypatch.setattr(extraction, "_IN_MEMORY", most)
+    monkeypatch.setattr(frame_file, "_IN_MEMORY", most)
     written, spooled = frames(30, 40), FrameFile(tmp_path / "frames")
     reading = asyncio.create_task(read(spooled, pause))
     for kind, payload in written:

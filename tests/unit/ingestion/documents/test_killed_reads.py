@@ -2,7 +2,7 @@
 
 import asyncio
 
-from footnote_ingestion.documents.killed_reads import MOST_RETRIES, PAUSES, WINDOW_SECONDS, KilledReads
+from footnote_ingestion.documents.extraction import MOST_RETRIES, PAUSES, WINDOW_SECONDS, KilledReads
 
 
 async def test_five_retries_in_an_hour_and_then_none() -> None:

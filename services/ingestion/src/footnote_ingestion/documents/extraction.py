@@ -1,18 +1,20 @@
 """Streams the blocks of a stored file, parsed by a worker process or kept from an earlier parse.
 
 The worker writes as fast as it can, large output into a temporary file, and is then free for the next document. The
-caller takes the blocks at its own pace, so a slow caller affects neither the time limit nor other documents.
+caller takes the blocks at its own pace, so a slow caller affects neither the time limit nor other documents. A file
+whose parser the system killed is parsed again later, one such file at a time, a limited number of times.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cachetools import LRUCache
 from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
@@ -23,7 +25,7 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 
-from footnote_ingestion.documents.killed_reads import MOST_RETRIES, KilledReads
+from footnote_ingestion.documents.frame_file import FrameFile, frame_offsets, read_frame, write_part
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.spool import in_thread, temporary
 from footnote_ingestion.documents.uploads import file_error
@@ -35,8 +37,49 @@ from footnote_ingestion.parsers.failures import PARSER_KILLED, ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.worker import wire
 
-_IN_MEMORY = 256 * 1024
-"""Bytes of frames that are held without a file."""
+MOST_RETRIES, WINDOW_SECONDS = 5, 3600.0
+"""Retries of a file in a row, and the seconds in which they count."""
+PAUSES = (10.0, 30.0, 90.0, 270.0, 810.0)
+"""Seconds before each retry: the memory that was lacking is free by then, if other work took it."""
+_MOST_FILES = 4096
+
+
+class KilledReads:
+    """Counts the kills of each file's parser in this process, by the key of the file."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kills: LRUCache[str, list[float]] = LRUCache(_MOST_FILES)
+        self._alone = asyncio.Lock()
+
+    def note_kill(self, key: str) -> float | None:
+        """Count a kill and return the seconds until the next attempt; None when the attempts are used up."""
+        now = self._clock()
+        kills = [kill for kill in self._kills.get(key, []) if now - kill < WINDOW_SECONDS] + [now]
+        if len(kills) > MOST_RETRIES:
+            self.forget(key)
+            return None
+        self._kills[key] = kills
+        return PAUSES[len(kills) - 1]
+
+    def counts(self, key: str) -> bool:
+        """Return whether a file's parser was killed and the file has not been parsed since."""
+        return key in self._kills
+
+    def forget(self, key: str) -> None:
+        """Forget a file: it was parsed, has failed, or is given up."""
+        self._kills.pop(key, None)
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[None]:
+        """Let one file at a time be parsed of those whose parser was killed; others do not wait."""
+        if key not in self._kills:
+            yield
+            return
+        async with self._alone:
+            yield
+
+
 _PLAIN, SHORT = frozenset({"txt", "md"}), 64 * 1024
 """Kinds of files, and a size in bytes, that take a worker a few milliseconds."""
 
@@ -50,94 +93,6 @@ class PagesRead:
 
     read: int
     total: int
-
-
-class FrameFile:
-    """Frames with one writer and one reader that may lag behind; in memory while they are few."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._memory = bytearray()
-        self._in_file = 0
-        self._written = 0
-        self._ended = False
-        self._error: Exception | None = None
-        self._pages = b""
-        self._grown = asyncio.Condition()
-
-    async def append(self, kind: bytes, payload: bytes) -> None:
-        """Write one frame."""
-        self._memory += wire.HEADER.pack(kind, len(payload)) + payload
-        if len(self._memory) > _IN_MEMORY:
-            await self.spill()
-        async with self._grown:
-            self._written = self._in_file + len(self._memory)
-            self._grown.notify_all()
-
-    async def spill(self) -> None:
-        """Move all frames so far into the file."""
-        data = bytes(self._memory)
-        await in_thread(self._append, data)
-        # Not before: the reader takes from memory the frames that are not in the file.
-        self._in_file += len(data)
-        del self._memory[: len(data)]
-
-    async def note(self, payload: bytes) -> None:
-        """Report progress to the reader, unless it lags behind; progress is not kept."""
-        async with self._grown:
-            self._pages = payload
-            self._grown.notify_all()
-
-    async def end(self, error: Exception | None = None) -> None:
-        """Mark the end; the reader gets `error` after the last frame."""
-        async with self._grown:
-            self._ended, self._error = True, error
-            self._grown.notify_all()
-
-    async def frames(self) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        """Yield all frames from the first, waiting for new ones."""
-        offset = 0
-        while True:
-            async with self._grown:
-                while self._written <= offset and not self._ended and not self._pages:
-                    await self._grown.wait()
-                pages, self._pages = self._pages, b""
-            if pages:
-                yield wire.PAGES, pages
-                continue
-            if offset >= self._written:
-                if self._error is not None:
-                    raise self._error
-                return
-            if offset < self._in_file:
-                kind, payload = await asyncio.to_thread(read_frame, self._path, offset)
-            else:
-                kind, payload = self._remembered(offset - self._in_file)
-            offset += wire.HEADER.size + len(payload)
-            yield kind, payload
-
-    def _remembered(self, start: int) -> tuple[bytes, bytes]:
-        kind, length = wire.HEADER.unpack_from(self._memory, start)
-        begin = start + wire.HEADER.size
-        return kind, bytes(self._memory[begin : begin + length])
-
-    def _append(self, data: bytes) -> None:
-        with self._path.open("ab") as file:
-            file.write(data)
-
-
-def read_frame(path: Path, offset: int) -> tuple[bytes, bytes]:
-    """Return the frame at `offset` of a file; raises `EOFError` when it is incomplete."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        header = file.read(wire.HEADER.size)
-        if len(header) < wire.HEADER.size:
-            raise EOFError
-        kind, length = wire.HEADER.unpack(header)
-        payload = file.read(length)
-        if len(payload) < length:
-            raise EOFError
-        return kind, payload
 
 
 class Extraction:
@@ -230,7 +185,7 @@ class Extraction:
             spooled = FrameFile(path)
             for kind, payload in frames:
                 if kind == wire.TABLES:
-                    await in_thread(_write_part, tables, payload)
+                    await in_thread(write_part, tables, payload)
                 elif kind != wire.PAGES:
                     await spooled.append(kind, payload)
             await spooled.spill()
@@ -311,7 +266,7 @@ class Extraction:
                         if kind == wire.PAGES:
                             await spooled.note(payload)
                         elif kind == wire.TABLES:
-                            await in_thread(_write_part, tables, payload)
+                            await in_thread(write_part, tables, payload)
                         else:
                             await spooled.append(kind, payload)
             keep = self._keep and not _soon_read(document)
@@ -345,7 +300,7 @@ class Extraction:
         """Yield the frames kept from an earlier parse; none when they are missing or incomplete."""
         try:
             async with self._files.as_file(key) as path:
-                frames = await asyncio.to_thread(_check_frames, path)
+                frames = await asyncio.to_thread(frame_offsets, path)
                 for offset in frames:
                     yield await asyncio.to_thread(read_frame, path, offset)
         except (FileNotFoundError, EOFError):
@@ -360,33 +315,6 @@ def file_gone(stored: Stored) -> NotFound:
 def _soon_read(document: Document) -> bool:
     """Return whether parsing again costs less than keeping the result: two transactions, and a file on disk."""
     return document.document_type in _PLAIN and document.size_bytes <= SHORT
-
-
-def _write_part(path: Path, payload: bytes) -> None:
-    """Write a part of an archive at its offset; the first part starts over, also after a worker's death."""
-    (at,) = wire.TABLES_AT.unpack_from(payload)
-    with path.open("r+b" if at else "wb") as file:
-        file.seek(at)
-        file.write(memoryview(payload)[wire.TABLES_AT.size :])
-
-
-def _check_frames(path: Path) -> list[int]:
-    """Return the offsets of a whole file's frames; raises `EOFError` when it is truncated."""
-    offsets: list[int] = []
-    size = path.stat().st_size
-    offset, kind = 0, b""
-    with path.open("rb") as file:
-        while offset < size:
-            file.seek(offset)
-            header = file.read(wire.HEADER.size)
-            if len(header) < wire.HEADER.size:
-                raise EOFError
-            kind, length = wire.HEADER.unpack(header)
-            offsets.append(offset)
-            offset += wire.HEADER.size + length
-    if offset != size or kind != wire.METADATA:
-        raise EOFError
-    return offsets
 
 
 def _parsed_key(stored: Stored, limits: Limits) -> str:
