@@ -201,10 +201,10 @@ def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ..
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
-    consistency = ConsistencyCheck(stages, jobs, work.chores, base.operations, work.restoring, settings)
+    consistency = ConsistencyCheck(stages, jobs, work.renewing, base.operations, work.restoring, settings)
     reconciler = Reconciler(stages, jobs, consistency, settings)
     work.leases.on_orphans = lambda: jobs.beside(reconciler.take_up())
-    repair = ChunkRepair(stages, jobs, work.chores, settings)
+    repair = ChunkRepair(stages, jobs, work.renewing, settings)
     leftovers = InterruptedWork(stages, library.document_deletion, settings)
     every = partial(PeriodicTasks, service="edge")
     return (

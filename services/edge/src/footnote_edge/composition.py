@@ -73,7 +73,7 @@ from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.jobs.postponing import Postponements
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
-from footnote_edge.jobs.reindexing import Reindexing
+from footnote_edge.jobs.reindexing import Reindexing, Renewing
 from footnote_edge.jobs.restoring import Restoring
 from footnote_edge.jobs.workflows import Work
 from footnote_edge.ports import Stages
@@ -209,7 +209,7 @@ class Working:
     """Durable jobs and their components."""
 
     jobs: Jobs
-    chores: Chores
+    renewing: Renewing
     deletion: CollectionDeletion
     interruptions: Interruptions
     leases: Leases
@@ -221,13 +221,14 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
     meter, shares = gateway.quotas.meter, gateway.shares
     records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
-    chores = Chores(stages, history.conversations, meter, bus, settings)
+    chores = Chores(stages, history.conversations, meter, settings)
+    renewing = Renewing(stages, bus, settings)
     restoring = Restoring(
         stages, BlockPipe(stages, ProgressBus(), meter, shares, settings.job_timeout_seconds), settings
     )
     processor = Processor(stages, bus, interruptions, meter, shares, putting_off, restoring, settings)
     deletion = CollectionDeletion(stages, history.forgetting, records, operations, settings)
-    reindexing = Reindexing(stages, chores, operations, settings)
+    reindexing = Reindexing(stages, renewing, operations, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operations, reindexing, deletion, putting_off, ceiling, places)
     claim_table, name = GroupClaimTable(base.database), settings.executor()
@@ -236,7 +237,7 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     ledger = JobLedger(settings.dbos_url(base.folder), base.folder, base.installation)
     claims = Claims() if ledger.alone else Claims(claim_table, name, ceiling)
     jobs = Jobs(settings, ledger, work, records, leases, claims, groups)
-    return Working(jobs, chores, deletion, interruptions, leases, restoring)
+    return Working(jobs, renewing, deletion, interruptions, leases, restoring)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.documents.deletion import SYSTEM
-from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.reindexing import Renewing
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -28,11 +28,11 @@ _log = get_logger(__name__)
 class ChunkRepair:
     """Runs every few seconds: until a document is reindexed, searches miss its lost chunks."""
 
-    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, renewing: Renewing, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
-        self._chores = chores
+        self._renewing = renewing
         self._timeout = settings.call_timeout_seconds
         self._page_token = ""
         self._tries: LRUCache[str, tuple[int, float]] = LRUCache(_MOST_REMEMBERED)
@@ -72,7 +72,7 @@ class ChunkRepair:
             tries, due = self._tries.get(one.document_id, (0, 0.0))
             if time.monotonic() < due:
                 continue
-            again = await self._chores.renew(scope, document)
+            again = await self._renewing.renew(scope, document)
             if again is not None:
                 self._tries[one.document_id] = tries + 1, time.monotonic() + PAUSES.pause(tries + 1)
                 await self._jobs.process(again)

@@ -27,9 +27,9 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced
 
 from footnote_edge.documents.deletion import SYSTEM
-from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore
+from footnote_edge.jobs.reindexing import Renewing
 from footnote_edge.jobs.restoring import Restoring
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -56,7 +56,7 @@ class ConsistencyCheck:
         self,
         stages: Stages,
         jobs: Jobs,
-        chores: Chores,
+        renewing: Renewing,
         store: OperationStore,
         restoring: Restoring,
         settings: Settings,
@@ -66,7 +66,7 @@ class ConsistencyCheck:
         self._indexing = stages.indexing
         self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
-        self._chores = chores
+        self._renewing = renewing
         self._store = store
         self._restoring = restoring
         self._timeout = settings.call_timeout_seconds
@@ -174,7 +174,7 @@ class ConsistencyCheck:
             return False
         if document.state == DOCUMENT_STATE_ERROR:
             return await self._restored(scope, document)
-        again = await self._chores.renew(scope, document)
+        again = await self._renewing.renew(scope, document)
         if again is not None:
             await self._jobs.process(again)
         return again is not None

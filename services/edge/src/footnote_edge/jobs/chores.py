@@ -1,4 +1,4 @@
-"""Background chores: titles, memory, new revisions. Each is idempotent."""
+"""Background chores of conversations: titles and memory. Each is idempotent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,14 +7,11 @@ from typing import TypeVar
 
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote_kit.collection_settings import shared
-from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
+from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_text import tokens
 
@@ -22,7 +19,6 @@ from footnote_edge.collections.bounds import CONVERSATION, FREE
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
-from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -37,20 +33,18 @@ _log = get_logger(__name__)
 
 
 class Chores:
-    """The work of all jobs except document processing."""
+    """The work of the jobs of conversations."""
 
     def __init__(
         self,
         stages: Stages,
         conversations: Conversations,
         meter: Meter,
-        bus: ProgressBus,
         settings: Settings,
     ) -> None:
         self._stages = stages
         self._conversations = conversations
         self._meter = meter
-        self._bus = bus
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
 
@@ -138,21 +132,6 @@ class Chores:
         if message_ids and (back := await self._conversations.messages.current(message_ids)):
             await self._conversations.messages.mark_embedded(list(back), embedded=False)
         return count
-
-    async def renew(self, scope: Scope, document: Document) -> Document | None:
-        """Begin a new revision of a document's bytes and return it; None if one is in progress or it is deleted."""
-        if document.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING):
-            return None
-        move = ingestion.UpdateDocumentStateRequest(
-            scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
-        )
-        try:
-            response = await self._stages.ingestion.UpdateDocumentState(move, timeout=self._timeout)
-        except (FailedPrecondition, NotFound):
-            return None  # a concurrent call began or deleted it
-        again: Document = response.document
-        self._bus.deliver(again)
-        return again
 
     async def _until_available(self, operation: Callable[[], Awaitable[T]]) -> T:
         return await until_available(operation, self._ceiling)

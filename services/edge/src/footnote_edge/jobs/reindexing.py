@@ -22,9 +22,9 @@ from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 from footnote_kit.hints import FAILURE_HINTS
 
 from footnote_edge.jobs.changes import Feed, Recheck
-from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.interrupting import Searched, give_up
 from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation
+from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -57,14 +57,38 @@ def item_of(document: Document) -> Item:
     return Item(document.id, document.collection_id, document.revision, outcome=outcome)
 
 
+class Renewing:
+    """Begins new revisions of stored documents, which read their bytes again."""
+
+    def __init__(self, stages: Stages, bus: ProgressBus, settings: Settings) -> None:
+        self._stages = stages
+        self._bus = bus
+        self._timeout = settings.call_timeout_seconds
+
+    async def renew(self, scope: Scope, document: Document) -> Document | None:
+        """Begin a new revision of a document's bytes and return it; None if one is in progress or it is deleted."""
+        if document.state in _AT_WORK:
+            return None
+        move = ingestion.UpdateDocumentStateRequest(
+            scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
+        )
+        try:
+            response = await self._stages.ingestion.UpdateDocumentState(move, timeout=self._timeout)
+        except (FailedPrecondition, NotFound):
+            return None  # a concurrent call began or deleted it
+        again: Document = response.document
+        self._bus.deliver(again)
+        return again
+
+
 class Reindexing:
     """The steps of reindexing documents."""
 
-    def __init__(self, stages: Stages, chores: Chores, store: OperationStore, settings: Settings) -> None:
+    def __init__(self, stages: Stages, renewing: Renewing, store: OperationStore, settings: Settings) -> None:
         self._stages = stages
         self._ingestion = stages.ingestion
         self._feed = Feed(stages, settings.call_timeout_seconds)
-        self._chores = chores
+        self._renewing = renewing
         self._store = store
         self._timeout = settings.call_timeout_seconds
         self._ceiling = settings.retry_ceiling_seconds
@@ -122,7 +146,7 @@ class Reindexing:
         if item.begun:
             return document if document.revision == item.revision else None
         if document.revision == item.revision:
-            renewed = await self._chores.renew(scope, document)
+            renewed = await self._renewing.renew(scope, document)
             if renewed is not None or document.state in _AT_WORK:
                 return renewed
             return await self._begin_one(scope, item)  # a concurrent call began or deleted it
