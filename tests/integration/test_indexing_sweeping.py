@@ -62,7 +62,7 @@ async def test_an_attempt_begun_again_while_the_sweeper_works_through_its_list_k
         index_versions, writer = IndexVersionTable(database), StoreWriter(store, Settings())
 
         class Moves:
-            async def settle_moves(self) -> None:
+            async def settle(self, collection_id: str) -> None:
                 return None
 
         sweeper = Sweeper(Meanwhile(database), index_versions, writer, Moves(), None, Settings())  # type: ignore[arg-type]

@@ -38,6 +38,7 @@ from footnote_indexing.collections.providers import Providers
 from footnote_indexing.group_servicer import GroupServicer
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.revisions.chunk_reading import ChunkReading
+from footnote_indexing.revisions.collection_contents import CollectionContents
 from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.revisions.group_indexing import GroupIndexing
 from footnote_indexing.revisions.own_rows import OwnRows
@@ -88,12 +89,13 @@ async def build(runtime: Runtime) -> App:
     moves = ModelMoveTable(database, index_versions, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes, lambda: runtime.forks)
     locks = DocumentLocks()
+    contents = CollectionContents(collections, ledger, vectorizers, writer, moves, database)
     documents = Documents(
-        collections, index_versions, ledger, vectorizers, writer, moves, settings, database, permitted, cutters, locks
+        collections, contents, index_versions, ledger, vectorizers, writer, moves, settings, permitted, cutters, locks
     )
     # Without the ledger's newest commits, rows of own vectors that it does not list may be those commits'.
     recovery = Recovery(inventory, index_versions, writer, Losses(parts, rows))
-    sweeper = Sweeper(PurgeTable(database), index_versions, writer, documents, recovery, settings)
+    sweeper = Sweeper(PurgeTable(database), index_versions, writer, contents, recovery, settings)
     sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     claims = VectorClaimTable(database)
     await claims.forget_claims()
@@ -101,8 +103,9 @@ async def build(runtime: Runtime) -> App:
     payments = PeriodicTasks("owed_vectors", owed.round, settings.owed_interval, service="indexing")
     servicer = IndexingServicer(
         documents,
+        contents,
         collections,
-        VectorTexts(collections, documents, vectorizers, ledger, rows, writer, settings),
+        VectorTexts(collections, contents, vectorizers, ledger, rows, writer, settings),
         OwnRows(collections, rows, writer, moves),
         Messages(store, vectorizers, permitted),
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),

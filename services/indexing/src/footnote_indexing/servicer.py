@@ -27,8 +27,9 @@ from footnote_indexing.collections.collections import Collections, Hiding
 from footnote_indexing.collections.providers import Providers
 from footnote_indexing.ports import Inventory, VectorClaims
 from footnote_indexing.revisions.chunk_reading import ChunkReading
+from footnote_indexing.revisions.collection_contents import CollectionContents, Searchable
 from footnote_indexing.revisions.document_indexing import Part, Result
-from footnote_indexing.revisions.documents import Documents, Searchable
+from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
 from footnote_indexing.revisions.vectors import VectorTexts
@@ -45,6 +46,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
     def __init__(
         self,
         documents: Documents,
+        contents: CollectionContents,
         collections: Collections,
         vectors: VectorTexts,
         rows: OwnRows,
@@ -59,6 +61,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         owed: OwedVectors,
     ) -> None:
         self._documents = documents
+        self._contents = contents
         self._collections = collections
         self._vectors = vectors
         self._rows = rows
@@ -79,16 +82,16 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         if request.validate_only:
             checked = await self._collections.create(*wanted, most, only_check=True)
             return pb.CreateCollectionResponse(collection=checked)
-        created = await self._documents.create(*wanted, most, request.collection_id)
+        created = await self._contents.create(*wanted, most, request.collection_id)
         return pb.CreateCollectionResponse(collection=created)
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Call) -> pb.GetCollectionResponse:
         """Return one collection."""
-        epoch, of_collections = self._documents.epoch, self._documents.collections_epoch
+        epoch, of_collections = self._contents.epoch, self._contents.collections_epoch
         found = await self._collections.find(request.scope, request.collection)
         collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
-        still = epoch if epoch == self._documents.epoch else ""
-        epochs.send(context, Epochs(still, self._still_of_collections(of_collections)))
+        still = epoch if epoch == self._contents.epoch else ""
+        epochs.send(context, Epochs(still, self._contents.still_of_collections(of_collections)))
         return pb.GetCollectionResponse(collection=collection, settings_digest=settings_digest(found.counting))
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
@@ -101,7 +104,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         wanted = (request.scope, request.collection, request.resource, request.update_mask.paths)
         if request.validate_only:
             return pb.UpdateCollectionResponse(collection=await self._collections.update(*wanted, only_check=True))
-        changed = await self._documents.update(*wanted)
+        changed = await self._contents.update(*wanted)
         return pb.UpdateCollectionResponse(collection=changed)
 
     async def HideCollection(self, request: pb.HideCollectionRequest, context: Call) -> pb.HideCollectionResponse:
@@ -111,7 +114,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Call) -> pb.DeleteCollectionResponse:
         """Delete a collection."""
-        collection_id, chunks = await self._documents.delete_collection(request.scope, request.collection)
+        collection_id, chunks = await self._contents.delete_collection(request.scope, request.collection)
         return pb.DeleteCollectionResponse(collection_id=collection_id, chunks_deleted=chunks)
 
     async def ResolveCollections(
@@ -140,19 +143,19 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         )
 
     async def _resolved(self, scope: Scope, names: Sequence[str], context: Call) -> Sequence[Searchable]:
-        of_collections = self._documents.collections_epoch
-        resolved, epoch = await self._documents.resolve(scope, names)
-        epochs.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
+        of_collections = self._contents.collections_epoch
+        resolved, epoch = await self._contents.resolve(scope, names)
+        epochs.send(context, Epochs(epoch, self._contents.still_of_collections(of_collections)))
         return resolved
 
     async def AuthorizeCollections(
         self, request: pb.AuthorizeCollectionsRequest, context: Call
     ) -> pb.AuthorizeCollectionsResponse:
         """Return what the caller may do in collections."""
-        epoch = self._documents.collections_epoch
+        epoch = self._contents.collections_epoch
         found = await self._collections.authorize(request.scope, request.collection_ids)
         held = [(one, access_of(request.scope, one)) for one in found]
-        epochs.send(context, Epochs(collections=self._still_of_collections(epoch)))
+        epochs.send(context, Epochs(collections=self._contents.still_of_collections(epoch)))
         return pb.AuthorizeCollectionsResponse(
             collections=[
                 pb.CollectionAccess(
@@ -259,7 +262,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def GetIndexStats(self, request: pb.GetIndexStatsRequest, context: Call) -> pb.GetIndexStatsResponse:
         """Return counts."""
-        stats = await self._documents.stats(request.scope, request.collections)
+        stats = await self._contents.stats(request.scope, request.collections)
         counters = self._vectorizers.counters
         return pb.GetIndexStatsResponse(
             collections=[
@@ -361,10 +364,6 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
             next_page_token="" if last is None else page.token((last.document_id, last.collection_id)),
             instance=self._instance,
         )
-
-    def _still_of_collections(self, epoch: str) -> str:
-        """Return an epoch of collections if it still lasts, else ""."""
-        return epoch if epoch == self._documents.collections_epoch else ""
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """Return the providers."""

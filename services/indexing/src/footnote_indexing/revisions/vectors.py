@@ -27,8 +27,8 @@ from footnote_text.lexical import lexical_text
 from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.model import NewRow, RevisionKey
 from footnote_indexing.ports import Ledger, RowLedger
+from footnote_indexing.revisions.collection_contents import CollectionContents
 from footnote_indexing.revisions.document_indexing import dated
-from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_indexing.writing.vectorizers import Vectorizers
@@ -112,7 +112,7 @@ class VectorTexts:
     def __init__(
         self,
         collections: Collections,
-        documents: Documents,
+        contents: CollectionContents,
         vectorizers: Vectorizers,
         ledger: Ledger,
         rows: RowLedger,
@@ -120,7 +120,7 @@ class VectorTexts:
         settings: Settings,
     ) -> None:
         self._collections = collections
-        self._documents = documents
+        self._contents = contents
         self._vectorizers = vectorizers
         self._ledger = ledger
         self._rows = rows
@@ -183,7 +183,7 @@ class VectorTexts:
             with suppress(Aborted):
                 # A caller who may write may add the first vectors, and they set the length.
                 paths = ["settings.embedding"]
-                await self._documents.update(scope, found.collection.id, change, paths, Access.WRITE)
+                await self._contents.update(scope, found.collection.id, change, paths, Access.WRITE)
             found = await self._collections.find(scope, found.collection.id, Access.WRITE)
         return found
 

@@ -5,9 +5,9 @@ from time import monotonic
 from footnote_kit.logs import get_logger
 from footnote_kit.wall_clock import deletion_time
 
-from footnote_indexing.model import RevisionKey
+from footnote_indexing.model import BUILDING, RevisionKey
 from footnote_indexing.ports import IndexVersions, PurgeList
-from footnote_indexing.revisions.documents import Documents
+from footnote_indexing.revisions.collection_contents import CollectionContents
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.recovery import Recovery
 from footnote_indexing.writing.store_writer import StoreWriter
@@ -25,14 +25,14 @@ class Sweeper:
         purges: PurgeList,
         index_versions: IndexVersions,
         writer: StoreWriter,
-        documents: Documents,
+        contents: CollectionContents,
         recovery: Recovery,
         settings: Settings,
     ) -> None:
         self._purges = purges
         self._index_versions = index_versions
         self._writer = writer
-        self._documents = documents
+        self._contents = contents
         self._recovery = recovery
         self._next_recovery = 0.0
         self._settings = settings
@@ -52,7 +52,9 @@ class Sweeper:
             abandoned_before=now - int(self._settings.abandon_after * 1000),
         )
         if retired:
-            await self._documents.settle_moves()
+            for index_version in await self._index_versions.all():
+                if index_version.state == BUILDING:  # it may hold every searched document now
+                    await self._contents.settle(index_version.collection_id)
         removed = 0
         while True:
             due = await self._purges.due(_BATCH)
@@ -61,7 +63,7 @@ class Sweeper:
             if len(due) < _BATCH:
                 break
         for index_version in await self._index_versions.take_due():
-            removed += await self._documents.purge_index_version(index_version)
+            removed += await self._contents.purge_index_version(index_version)
             if await self._purges.drop_index_version(index_version.collection_id, index_version.number):
                 await self._index_versions.postpone(index_version, _AGAIN_MS)
             else:
