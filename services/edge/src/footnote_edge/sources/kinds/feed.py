@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Mapping
 from html import escape
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from footnote_edge.sources.kinds.web_pages import Pages
-from footnote_edge.sources.kinds.web_requests import SiteRequests
-from footnote_edge.sources.net.client import Client, checked, normal
+from footnote_edge.sources.kinds.web_requests import SiteAddress, SiteRequests
+from footnote_edge.sources.net.client import Client
 from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (
     Item,
@@ -34,21 +34,12 @@ Entries = list[dict[str, str]]
 class FeedSettings(Selecting):
     """Settings of a feed source. `include` and `exclude` match titles."""
 
-    url: str = Field(min_length=8, max_length=1000, description="Address of the feed: https://…")
+    url: SiteAddress = Field(min_length=8, max_length=1000, description="Address of the feed: https://…")
     text: str = Field(
         default="entry", pattern="^(entry|page)$", description="Take an entry's own text, or the page that it links to."
     )
     keep: bool = Field(default=True, description="Keep entries that have left the feed.")
     delay: float = Field(default=0.5, ge=0, le=60, description="Seconds between two requests.")
-
-    @field_validator("url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        try:
-            checked(normal(value))
-        except ItemFailed as error:
-            raise ValueError(str(error)) from None
-        return normal(value)
 
 
 class FeedConnection:

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from footnote_edge.sources.kinds.web_crawl import Crawl
 from footnote_edge.sources.kinds.web_pages import Pages
-from footnote_edge.sources.kinds.web_requests import SiteRequests
+from footnote_edge.sources.kinds.web_requests import SiteAddress, SiteRequests
 from footnote_edge.sources.kinds.web_sitemaps import Sitemaps
-from footnote_edge.sources.net.client import Client, checked, normal
+from footnote_edge.sources.net.client import Client
 from footnote_edge.sources.patterns import Selecting
 from footnote_edge.sources.ports import (
     Item,
@@ -27,7 +27,7 @@ from footnote_edge.sources.reading.reader import Reader
 class WebSettings(Selecting):
     """Settings of a web source. `include` and `exclude` match paths with their queries, as `/docs/*`."""
 
-    url: str = Field(min_length=8, max_length=1000, description="Where to begin: https://…")
+    url: SiteAddress = Field(min_length=8, max_length=1000, description="Where to begin: https://…")
     mode: Literal["site", "sitemap", "page"] = Field(
         default="site", description="Follow links below the address, take what the sitemap names, or this page alone."
     )
@@ -39,15 +39,6 @@ class WebSettings(Selecting):
     languages: tuple[str, ...] = Field(
         default=(), max_length=20, description="Only pages that say they are in one of these, as 'en'; none means all."
     )
-
-    @field_validator("url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        try:
-            checked(normal(value))
-        except ItemFailed as error:
-            raise ValueError(str(error)) from None
-        return normal(value)
 
 
 class WebConnection:

@@ -4,12 +4,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from footnote_kit.backoff import retry_after
+from pydantic import AfterValidator
 
 from footnote_edge.sources import robots
-from footnote_edge.sources.net.client import Answer, Client
+from footnote_edge.sources.net.client import Answer, Client, checked, normal
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import ItemFailed, SourceRefused, SourceUnavailable
 from footnote_edge.sources.robots import CLOSED, NOTHING_SAID, Robots
@@ -19,6 +21,18 @@ LONGEST_PAUSE = 30.0
 
 _MOST_HOSTS = 20
 _BUSY = (429, 503)
+
+
+def _address(value: str) -> str:
+    try:
+        checked(normal(value))
+    except ItemFailed as error:
+        raise ValueError(str(error)) from None
+    return normal(value)
+
+
+SiteAddress = Annotated[str, AfterValidator(_address)]
+"""A setting: the address of a site, in normal form."""
 
 
 class SiteRequests:
