@@ -92,6 +92,15 @@ def test_who_may_choose_what(role: Role.ValueType, use: Use, source: str) -> Non
         assert outcome(lambda: policy.check_choice(other, scope(role), chosen, bounds)) == "PermissionDenied"
 
 
+@pytest.mark.parametrize("roles", [[0], [99], [ROLE_READER, 99], [99, ROLE_WRITER]], ids=str)
+def test_a_role_of_another_version_gives_no_right_to_choose(roles: list[Role.ValueType]) -> None:
+    caller = Scope(tenant_id="acme", user_id="u", roles=roles)
+    assert outcome(lambda: Egress().check_choice(AWAY, caller, [], TextBounds())) == "PermissionDenied"
+    readers_only = egress(rules=[{"roles": ["reader"], "allow": {"model": ["builtin"]}}])
+    expected = "allowed" if ROLE_WRITER in roles else "PermissionDenied"
+    assert outcome(lambda: readers_only.check(AWAY, caller, FREE)) == expected
+
+
 @pytest.mark.parametrize(
     ("patterns", "provider", "model", "allowed"),
     [

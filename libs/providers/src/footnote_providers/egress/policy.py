@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM, ROLE_WRITER
+from footnote_kit import access
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.net import is_loopback
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -26,12 +27,12 @@ class Kind(StrEnum):
 
 
 Role = Literal["reader", "writer", "admin"]
-_NAMES: dict[int, Role] = {ROLE_READER: "reader", ROLE_WRITER: "writer", ROLE_ADMIN: "admin"}
+_NAMES: dict[int, Role | Literal["system"]] = {ROLE_WRITER: "writer", ROLE_ADMIN: "admin", ROLE_SYSTEM: "system"}
 
 
 def role_of(scope: Scope) -> Role | Literal["system"]:
-    """Return the highest role of a scope; no roles mean reader."""
-    return _NAMES.get(max(scope.roles, default=ROLE_READER), "system")
+    """Return the highest role of a scope that this version knows; reader where there is none."""
+    return _NAMES.get(access.role_of(scope), "reader")
 
 
 class _Model(BaseModel):
