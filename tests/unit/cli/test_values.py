@@ -12,6 +12,17 @@ def test_metadata_values_are_json_where_they_can_be() -> None:
     assert dict(metadata) == {"year": 2026, "draft": True, "team": "people", "note": "a=b"}
 
 
+@pytest.mark.parametrize("text", ["12345678901234567890", "-9007199254740993", "1e999", "-1e999", "NaN", "-Infinity"])
+def test_numbers_that_metadata_cannot_hold_stay_texts(text: str) -> None:
+    metadata = parse_metadata([f"order={text}", f"orders=[1, {text}]"])
+    assert metadata["order"] == text
+    assert list(metadata["orders"]) == [1, text]
+
+
+def test_the_largest_whole_numbers_stay_numbers() -> None:
+    assert dict(parse_metadata([f"most={2**53}", f"least={-(2**53)}"])) == {"most": 2**53, "least": -(2**53)}
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("24h", 86400), ("1.5 d", 129600)])
 def test_durations(text: str, seconds: int) -> None:
     assert parse_duration(text).ToTimedelta().total_seconds() == seconds

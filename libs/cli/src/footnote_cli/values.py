@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable
@@ -17,21 +18,35 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from footnote_cli.console import ask_yes
 from footnote_cli.errors import CommandError, usage_error
 
+_EXACT = 2**53
+"""Metadata holds numbers as doubles; a whole number beyond this changes in one."""
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_metadata(pairs: Iterable[str]) -> Struct:
-    """Parse `key=value` pairs as a Struct; a value that is JSON (a number, true, a list) is parsed as such."""
+    """Parse `key=value` pairs as a Struct; a value that is JSON (a number, true, a list) is parsed as such.
+
+    A number that a double cannot hold stays the text that it is.
+    """
     result = Struct()
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise usage_error(f"'{pair}' is not metadata.", "Write it as key=value, for example --meta year=2026.")
         try:
-            result.update({key.strip(): json.loads(value)})
+            parsed = json.loads(value, parse_int=_whole, parse_float=_fraction, parse_constant=str)
+            result.update({key.strip(): parsed})
         except ValueError:
             result.update({key.strip(): value})
     return result
+
+
+def _whole(digits: str) -> int | str:
+    return number if abs(number := int(digits)) <= _EXACT else digits
+
+
+def _fraction(digits: str) -> float | str:
+    return number if math.isfinite(number := float(digits)) else digits
 
 
 def parse_duration(text: str) -> Duration:
