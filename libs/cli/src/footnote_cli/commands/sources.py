@@ -249,7 +249,9 @@ def _secrets(names: list[str]) -> Struct:
             )
         if from_file:
             try:
-                secrets[name] = Path(path).read_text("utf-8")
+                text = Path(path).read_text("utf-8")
+                # Editors and `echo` end the line of a password; a key of several lines needs its last end.
+                secrets[name] = text.removesuffix("\n") if text.count("\n") == 1 else text
             except (OSError, UnicodeError) as error:
                 raise usage_error(f"The secret's file cannot be read: {error}", "Give --secret NAME=@FILE.") from None
         elif sys.stdin.isatty():
