@@ -55,6 +55,16 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, line: str, says: str
         load(path)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_ends_where_json_lines_end(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "q.jsonl"
+    lines = [
+        question(id=f"q{at}", question=f"one{sign}two?").model_dump_json() for at, sign in enumerate("\u2028\u2029\x85")
+    ]
+    path.write_bytes("".join(line + end for line in lines).encode())
+    assert [one.question for one in load(path)] == ["one\u2028two?", "one\u2029two?", "one\x85two?"]
+
+
 @pytest.mark.parametrize(
     ("wanted", "text", "held"),
     [
