@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 from dbos import DBOS
-from footnote.edge.v1.conversations_pb2 import CreateConversationRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, GetConversationRequest
+from footnote.types.v1.answer_pb2 import FINISH_REASON_NO_RELEVANT_CONTENT
 from footnote_database.failures import not_reached
 from footnote_edge.app import build
 from footnote_edge.conversations.messages import Messages
-from footnote_edge.jobs import memory_backlog
-from footnote_kit.errors import PermissionDenied
+from footnote_edge.jobs import chores, memory_backlog
+from footnote_kit import transient_errors
+from footnote_kit.errors import PermissionDenied, Unavailable
 from footnote_kit.testing import serve_app
 from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
@@ -38,6 +40,38 @@ async def test_messages_whose_job_was_refused_are_remembered_later(client: EdgeC
     async with asyncio.timeout(240):
         await world.until(lambda: len(world.messages) == 2)
     assert world.messages[0].text == "tea ?"
+
+
+async def test_an_answer_that_memory_never_holds_begins_no_job_again(client: EdgeClient, world: World) -> None:
+    world.finish_reason = FINISH_REASON_NO_RELEVANT_CONTENT
+    await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+    made = (await client.stub.CreateConversation(CreateConversationRequest(title="t"))).conversation
+    await client.answer("tea ?", conversation_id=made.id)
+    await world.until(lambda: bool(world.messages))
+    await asyncio.sleep(2)
+    jobs = len(await DBOS.list_workflows_async(name="remember_messages"))
+    await asyncio.sleep(3)
+    assert len(await DBOS.list_workflows_async(name="remember_messages")) == jobs
+
+
+async def test_memory_goes_on_while_no_model_writes_titles(
+    client: EdgeClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three conversations, and two places in the background."""
+    monkeypatch.setattr(chores, "TITLE_SECONDS", 0.5)
+    away = {transient_errors.WAITING: transient_errors.PROVIDER}
+    world.failures["GenerateTitle"] = Unavailable("away", reason="PROVIDER_FAILED", metadata=away)
+    await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+    for number in range(3):
+        made = (await client.stub.CreateConversation(CreateConversationRequest())).conversation
+        await client.answer(f"tea {number} ?", conversation_id=made.id)
+    async with asyncio.timeout(60):
+        await world.until(lambda: {"tea 0 ?", "tea 1 ?", "tea 2 ?"} <= {one.text for one in world.messages})
+        title = ""
+        while title != "tea 2 ?":
+            last = await client.stub.GetConversation(GetConversationRequest(conversation_id=made.id))
+            title = last.conversation.title
+            await asyncio.sleep(0.1)
 
 
 async def test_a_job_waits_for_edges_own_database(

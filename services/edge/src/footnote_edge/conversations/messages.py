@@ -87,8 +87,10 @@ class Messages:
         await self._stored.add_answer(scope, conversation_id, answer, topic, origins)
 
     async def unembedded(self, conversation_id: str) -> list[MemoryMessage]:
-        """Return the messages that memory search does not hold yet, oldest first."""
+        """Return the messages that memory search does not hold yet, oldest first; mark those that it never will."""
         found = await self._stored.unembedded(conversation_id)
+        if left_out := [message.id for message in found if not _worth_remembering(message)]:
+            await self._stored.mark_embedded(left_out)
         return [_memory(message) for message in found if _worth_remembering(message)]
 
     async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:

@@ -28,6 +28,8 @@ T = TypeVar("T")
 EMBED_BATCH = 100
 FORGET_BATCH = 100
 TITLE_LENGTH = 60
+TITLE_SECONDS = 10.0
+"""Seconds that a job waits for a model to write a title: meanwhile it holds a place of the background queue."""
 
 _log = get_logger(__name__)
 
@@ -50,6 +52,11 @@ class Chores:
 
     async def title(self, scope: Scope, conversation_id: str) -> str:
         """Title a conversation after its first message and return the title; empty if it has one or is deleted."""
+
+        def give_up(error: FootnoteError, waited: float) -> None:
+            if waited > TITLE_SECONDS:
+                raise error
+
         question = await self._conversations.first_question(conversation_id)
         if question is None:
             return ""
@@ -60,9 +67,8 @@ class Chores:
             bounds=await self._bounds(conversation_id),
         )
         try:
-            response = await self._until_available(
-                lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout)
-            )
+            ask = partial(self._stages.generation.GenerateTitle, request, timeout=self._timeout)
+            response = await until_available(ask, self._ceiling, give_up=give_up)
             self._meter.charge(scope.tenant_id, Spent.of(response.usage), scope.user_id)
             title = response.title
         except FootnoteError as error:

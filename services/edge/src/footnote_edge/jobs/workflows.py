@@ -207,11 +207,11 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
 async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
-    """Title a conversation and make its messages searchable."""
+    """Make a conversation's messages searchable and title it."""
     work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
-        await with_retries(lambda: work.chores.title(scope, conversation_id))
         await with_retries(lambda: work.chores.embed(scope, conversation_id))
+        await with_retries(lambda: work.chores.title(scope, conversation_id))
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
