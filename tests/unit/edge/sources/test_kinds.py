@@ -320,6 +320,24 @@ async def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
         await content(connection, replace(items["a.txt"], id="pipe"))
 
 
+async def test_an_empty_folder_in_the_place_of_another_is_away(tmp_path: Path) -> None:
+    """As a mount point whose mount is missing; a folder that was emptied is the same one as before."""
+    origin = FolderOrigin(tmp_path)
+    await origin.put("a", "text")
+    assert set(await listed(origin)) == {"a.txt"}
+    mounted = origin.root.rename(tmp_path / "mounted")
+    origin.root.mkdir()
+    with pytest.raises(SourceUnavailable, match="empty"):
+        await listed(origin)
+    (origin.root / ".keep").touch()
+    assert await listed(origin) == {}
+    shutil.rmtree(origin.root)
+    mounted.rename(origin.root)
+    assert set(await listed(origin)) == {"a.txt"}
+    await origin.remove("a")
+    assert await listed(origin) == {}
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
 async def test_an_unreadable_folder_makes_a_partial_listing(tmp_path: Path) -> None:
     origin = FolderOrigin(tmp_path)
