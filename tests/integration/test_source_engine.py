@@ -33,6 +33,7 @@ from footnote_edge.sources.ports import (
 from footnote_edge.sources.stored import key_of
 from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
 from support.doubles.stages import World, serve_doubles
@@ -232,6 +233,27 @@ async def test_an_item_that_no_listing_can_read_is_retried_ever_later(
         await asyncio.sleep(0.03)
         await kept.sync(edge, source)
     assert (await kept.items(edge, source))["a"].attempts >= 3
+
+
+async def test_writers_may_follow_the_run_of_a_source_that_another_began(edge: EdgeStub, origin: Origin) -> None:
+    def caller(user: str, role: str = "writer", tenant: str = "default") -> dict[str, Any]:
+        return {"metadata": (("x-footnote-user", user), ("x-footnote-role", role), ("x-footnote-tenant", tenant))}
+
+    source = await kept.settled(edge, await kept.create(edge, "scripted", {}, call=caller("ann")))
+    origin.items, origin.gate = {"a": "one"}, asyncio.Event()
+    begun = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id), **caller("ann"))).operation
+    same = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id), **caller("bob"))).operation
+    assert same.id == begun.id
+    request = ops.GetOperationRequest(operation_id=same.id)
+    assert (await edge.GetOperation(request, **caller("bob"))).operation.owner_id == "ann"
+    for other in (caller("bob", "reader"), caller("bob", tenant="other")):
+        with pytest.raises(NotFound):
+            await edge.GetOperation(request, **other)
+    origin.gate.set()
+    last = ops.Operation()
+    async for update in edge.WatchOperation(ops.WatchOperationRequest(operation_id=same.id), **caller("bob")):
+        last = update.operation
+    assert last.state == ops.OPERATION_STATE_SUCCEEDED
 
 
 async def test_a_killed_runs_bytes_are_not_taken_for_a_newer_version(

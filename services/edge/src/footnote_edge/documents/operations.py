@@ -20,6 +20,7 @@ from footnote_kit.errors import (
     Internal,
     InvalidArgument,
     NotFound,
+    PermissionDenied,
 )
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page, moment, text
@@ -176,7 +177,24 @@ class Operations:
         """Return an operation that the caller may see; raises NotFound."""
         if not operation_id:
             raise InvalidArgument.field("operation_id", "must be given")
-        return await self._shown(scope, await self._store.get(scope, operation_id))
+        try:
+            row = await self._store.get(scope, operation_id)
+        except NotFound:
+            found = await self._store.read(operation_id)
+            if found is None or not await self._may_follow(scope, found):
+                raise
+            row = found
+        return await self._shown(scope, row)
+
+    async def _may_follow(self, scope: Scope, row: StoredOperation) -> bool:
+        """Return whether a caller may see another user's operation: one of a source that the caller may see."""
+        if row.tenant_id != scope.tenant_id or not row.source_id:
+            return False
+        try:
+            await self._permissions.collection(scope, Collection(id=row.collection_id), Access.WRITE, exact=False)
+        except (NotFound, PermissionDenied):
+            return False
+        return True
 
     async def page(self, scope: Scope, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
         """Return a page of the operations that the caller may see."""
