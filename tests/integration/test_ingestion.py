@@ -432,6 +432,7 @@ async def test_what_the_uploader_said_can_be_changed(client: Client) -> None:
         (["state"], {}),
         (["expire_time"], {"expire_time": past}),
         (["tags"], {"tags": [""]}),
+        (["metadata"], {"metadata": {"parts": [f"p{number}" for number in range(2000)]}}),
     ):
         with pytest.raises(InvalidArgument):
             await edit(client, document.id, *paths, **values)

@@ -4,8 +4,10 @@ from typing import Any
 import pytest
 from footnote_kit.errors import InvalidArgument
 from footnote_store.compiler import FALSE
+from footnote_store.fields import check_metadata, facets
 from footnote_store.filters import ALL, RowScope, any_of, both, compile_expr, evaluate, parse_where
 from footnote_store.scope import search_key
+from google.protobuf.struct_pb2 import Struct
 from support.chunks import make_chunk
 
 CHUNK = make_chunk(
@@ -137,3 +139,16 @@ def test_search_keys_tell_collections_and_tenants_apart() -> None:
     assert len(keys) == len(names)
     assert all(0 < key < 2**63 for key in keys)
     assert search_key("t", "c:1") == search_key("t", "c:1")
+
+
+@pytest.mark.parametrize("value", [[f"p{number}" for number in range(1600)], "é" * 24_900])
+def test_metadata_that_is_accepted_has_room_in_every_chunk(value: Any) -> None:
+    metadata = Struct()
+    metadata.update({"parts": value})
+    check_metadata("metadata", metadata)
+    chunk = make_chunk("text", tags=[f"{number:0200}" for number in range(100)], metadata={"parts": value})
+    chunk.title, chunk.locator.heading_path[:] = "題" * 500, ["題" * 200] * 4
+    assert facets(chunk)
+    metadata.update({"more": value})
+    with pytest.raises(InvalidArgument, match=r"resource.metadata.*50000 bytes"):
+        check_metadata("resource.metadata", metadata)

@@ -45,6 +45,7 @@ _OURS = ("title", "mime_type", "sha256", "heading", "heading_path", "page", "sli
 
 NUMBER, TEXT, BOOL, LIST = "n", "s", "b", "l"
 _MAX_BYTES = 60_000  # the engine's limit for a JSON value is 65 536
+_MAX_METADATA = 50_000  # the rest is for tags, title, and the headings of the chunk's place
 _PREFIX = "metadata."
 
 Field = Scalar | list[Scalar]
@@ -141,18 +142,34 @@ def metadata_fields(chunk: Chunk) -> dict[str, Field]:
     return fields
 
 
+def check_metadata(name: str, metadata: Struct) -> None:
+    """Raise InvalidArgument about the field `name` for a document's metadata that its chunks have no room for."""
+    if _size(_layout(metadata_fields(Chunk(metadata=metadata)))) > _MAX_METADATA:
+        problem = f"must be at most {_MAX_METADATA} bytes of JSON, where each element of a list takes 31"
+        raise InvalidArgument.field(name, problem)
+
+
 def facets(chunk: Chunk) -> dict[str, Scalar]:
     """Return the JSON column of a chunk; raises InvalidArgument when its metadata exceeds the store's limit."""
+    result = _layout(metadata_fields(chunk))
+    if _size(result) > _MAX_BYTES:
+        raise InvalidArgument.field("metadata", f"must be at most {_MAX_BYTES} bytes of JSON")
+    return result
+
+
+def _size(layout: Mapping[str, Scalar]) -> int:
+    return len(json.dumps(layout, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _layout(fields: Mapping[str, Field]) -> dict[str, Scalar]:
     result: dict[str, Scalar] = {}
-    for name, value in metadata_fields(chunk).items():
+    for name, value in fields.items():
         if isinstance(value, list):
             result[type_key(name)] = LIST
             result.update((item_key(name, item), True) for item in value)
         else:
             result[type_key(name)] = kind_of(value)
             result[value_key(name)] = value
-    if len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")) > _MAX_BYTES:
-        raise InvalidArgument.field("metadata", f"must be at most {_MAX_BYTES} bytes of JSON")
     return result
 
 

@@ -159,6 +159,9 @@ class Files(Protocol):
     async def delete(self, key: str) -> None:
         """Delete it."""
 
+    async def check(self) -> str | None:
+        """Return None when the store answers, else the reason."""
+
 
 class Readers(Protocol):
     """Parser processes; see `worker.pool.Pool`."""

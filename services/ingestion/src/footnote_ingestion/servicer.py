@@ -21,6 +21,7 @@ from footnote_kit.access import is_system
 from footnote_kit.context import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import LARGEST_SIZE, Page, sequence
+from footnote_store.fields import check_metadata
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_ingestion.documents.catalog import Catalog, Counting
@@ -384,6 +385,7 @@ def _about(given: pb.UploadMetadata | pb.ReplaceMetadata) -> bytes:
 def _metadata(name: str, value: Struct) -> Struct:
     if value.ByteSize() > _MAX_METADATA_BYTES:
         raise InvalidArgument.field(name, f"is larger than {_MAX_METADATA_BYTES} bytes")
+    check_metadata(name, value)
     return value
 
 

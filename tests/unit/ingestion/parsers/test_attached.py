@@ -15,15 +15,16 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from fpdf import FPDF
 from support.ingestion_client import assert_spans_exact
 
+LIMITS = Limits()
 BEYOND = "{} attachments are too many, too large or too deep and are not read, but for their names"
 
 
-def read(data: bytes, tmp_path: Path) -> tuple[list[Block], dict[str, int]]:
+def read(data: bytes, tmp_path: Path, limits: Limits = LIMITS) -> tuple[list[Block], dict[str, int]]:
     path = tmp_path / "mail.eml"
     path.write_bytes(data)
     blocks: list[Block] = []
-    out = BlockWriter(blocks.append, Limits())
-    parser_for("eml").parse(path, out, Limits())
+    out = BlockWriter(blocks.append, limits)
+    parser_for("eml").parse(path, out, limits)
     assert_spans_exact(blocks)
     return blocks, {one.text: one.count for one in out.noticed.warnings()}
 
@@ -46,9 +47,9 @@ def pdf(*pages: str) -> bytes:
     return bytes(made.output())
 
 
-def workbook() -> bytes:
+def workbook(rows: int = 1) -> bytes:
     book = openpyxl.Workbook()
-    for row in (("Land", "Price"), ("Gaul", 102)):
+    for row in (("Land", "Price"), *[("Gaul", 102)] * rows):
         book.active.append(row)
     made = io.BytesIO()
     book.save(made)
@@ -114,6 +115,12 @@ def test_a_file_that_cannot_be_read_loses_only_itself(data: bytes, words: str, t
     texts = [block.text for block in blocks if block.kind != BLOCK_KIND_FURNITURE]
     assert texts[2:] == ["See the files.", "Attachment: a.bin", "Attachment: b.txt", "All prices rose."]
     assert said == {words: 1}
+
+
+def test_an_attached_workbook_keeps_to_the_limits_of_unpacking(tmp_path: Path) -> None:
+    blocks, said = read(bytes(mail(a_xlsx=workbook(5000))), tmp_path, Limits(decompressed_bytes=100_000))
+    assert [block.text for block in blocks][-1] == "Attachment: a.xlsx"
+    assert said == {"1 attachments are not read, but for their names": 1}
 
 
 def test_mails_in_mails_end(tmp_path: Path) -> None:

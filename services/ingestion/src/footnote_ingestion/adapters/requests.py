@@ -35,7 +35,7 @@ async def find(connection: AsyncConnection, keys: Sequence[RequestKey]) -> dict[
         table.tenant_id == tenant_id,
         table.user_id == user_id,
         table.request_id.in_([key.request_id for key in keys]),
-        table.create_time > now_micros() - _KEPT_MICROS,
+        table.create_time > deletion_micros() - _KEPT_MICROS,  # those that `note_all` does not delete
     )
     return {
         RequestKey(tenant_id, user_id, row.request_id): Outcome(

@@ -83,10 +83,18 @@ class Sweeper:
         """Run one round; return how many files were deleted."""
         await self._documents.delete_expired()
         await self._changes.forget()
-        keys = list(await self._documents.doomed())
-        for key in keys:
-            await self._files.delete(key)
+        keys, failed = [], None
+        for key in await self._documents.doomed():
+            try:
+                await self._files.delete(key)
+                keys.append(key)
+            except FootnoteError as error:
+                failed = error
+                if await self._files.check() is not None:
+                    break  # the whole store is away, not this file
         await self._documents.deleted(keys)
         if keys:
             _log.info("files_swept", count=len(keys))
+        if failed is not None:
+            raise failed
         return len(keys)

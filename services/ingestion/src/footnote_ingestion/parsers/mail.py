@@ -7,7 +7,7 @@ import email.policy
 import email.utils
 import re
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from email.message import EmailMessage
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,7 @@ class MsgParser(ReadsAttached):
         with _ole(path) as ole:
             subject, sender = inline(_text(ole, _SUBJECT)), inline(_text(ole, _SENDER))
             headers = email.message_from_string(_text(ole, _TRANSPORT_HEADERS), policy=email.policy.default)
-            date = str(headers.get("Date", ""))
+            date = _header(headers, "Date")
             folders = sorted({entry[0] for entry in ole.listdir() if entry[0].startswith("__attach")})
             attached = [
                 next((name for tag in _ATTACHMENT_NAMES if (name := _text(ole, tag, one))), "") for one in folders
@@ -147,7 +147,7 @@ def _header(message: EmailMessage, name: str) -> str:
         if long:
             return inline(str(email.policy.default.header_factory(name, _LINE_END.sub("", _cut(long)))))
         return inline(str(message.get(name, "")))
-    except (ValueError, IndexError, AttributeError, LookupError, TypeError):
+    except (ArithmeticError, ValueError, IndexError, AttributeError, LookupError, TypeError):
         raw = dict(message.raw_items()).get(name, "")
         return inline(_cut(str(raw)))
 
@@ -300,7 +300,6 @@ def _binary(ole: olefile.OleFileIO, tag: str) -> bytes:
 
 def _moment(text: str) -> datetime | None:
     try:
-        found = email.utils.parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError):
+        return email.utils.parsedate_to_datetime(text)
+    except (ArithmeticError, ValueError, TypeError, IndexError):
         return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from footnote.stages.v1.parsing_pb2 import ParsedMetadata
@@ -46,7 +47,8 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
         warnings=noticed,
     )
     if properties.file_time is not None:
-        found.file_time.FromDatetime(properties.file_time)
+        with suppress(OverflowError, ValueError):  # in UTC before the year 1 or after 9999
+            found.file_time.FromDatetime(properties.file_time)
     return found
 
 

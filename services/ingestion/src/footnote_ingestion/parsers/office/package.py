@@ -7,7 +7,7 @@ import mimetypes
 import re
 import zipfile
 import zlib
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -124,9 +124,8 @@ def _field(root: etree._Element, name: str) -> str:
 
 
 def moment(text: str) -> datetime | None:
-    """Return an ISO date and time as aware UTC, or None for anything else."""
+    """Return an ISO date and time as it is written, or None for anything else."""
     try:
-        found = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

@@ -46,12 +46,12 @@ class WorkbookParser:
 
     def inspect(self, path: Path, limits: Limits) -> None:
         """Open the workbook."""
-        if zipfile.is_zipfile(path):
-            check_package(path, limits)
+        _check(path, limits)
         _open(path).close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write each sheet's rows; with several sheets, each name becomes a heading."""
+        _check(path, limits)  # an attached workbook was not inspected
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
         cells = beside_cells(path)
         with _open(path) as book:
@@ -85,6 +85,11 @@ class WorkbookParser:
                 _write_pictures(path, beside, name, out)
         out.structure.heading_count = 0  # sheet names are not sections of running text
         return properties
+
+
+def _check(path: Path, limits: Limits) -> None:
+    if zipfile.is_zipfile(path):
+        check_package(path, limits)
 
 
 def beside_cells(path: Path) -> WorkbookExtras:

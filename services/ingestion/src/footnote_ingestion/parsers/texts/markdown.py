@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 
 from footnote.types.v1.locator_pb2 import LineLocator
@@ -183,10 +183,9 @@ def _values(text: str) -> list[str]:
 
 def _time(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
         try:
-            moment = datetime.combine(date.fromisoformat(text[:10]), datetime.min.time())
+            return datetime.combine(date.fromisoformat(text[:10]), datetime.min.time())
         except ValueError:
             return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
