@@ -210,3 +210,24 @@ def test_days_with_the_year_first_are_days(compute: Compute) -> None:
 
 def test_scripts_side_by_side_are_words_of_their_own() -> None:
     assert forms.tokens("2014年Enterprise细分") == ("2014", "年", "enterprise", "细", "分")
+
+
+@pytest.mark.parametrize(("question", "locale", "said"), [
+    ("How many towns are there?", "en", "Number of different values of Town: 3"),
+    ("In how many towns is the price above 5?", "en", "Number of different values of Town where Price > 5: 3"),
+    ("How many orders are there in Lyon?", "en", "Number of rows where Town = Lyon: 2"),
+    ("How many rows are there in Lyon?", "en", "Number of rows where Town = Lyon: 2"),
+    ("Wie viele Einträge gibt es für Lyon?", "de", "Anzahl der Zeilen, wobei Town = Lyon: 2"),
+    ("How many people are there in Lyon?", "en", ""),
+    ("How many workers are there in Lyon?", "en", ""),
+    ("Wie viele Arbeiter gibt es in Lyon?", "de", ""),
+    ("Wie viele Verkäufer hat Lyon?", "de", ""),
+    ("Combien de vendeurs à Lyon ?", "fr", ""),
+    ("Cuántos vendedores hay en Lyon?", "es", ""),
+    ("How many towns per order?", "en", ""),
+])  # fmt: skip
+def test_what_is_counted_is_rows_only_where_the_noun_says_so(
+    compute: Compute, question: str, locale: str, said: str
+) -> None:
+    found = compute(ORDERS, question, locale)
+    assert (found.text if found is not None else "") == said

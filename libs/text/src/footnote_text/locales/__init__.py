@@ -181,6 +181,7 @@ class TableWords(_Table):
     first_half: Phrases
     second_half: Phrases
     said: Phrases
+    rows: Phrases
     total_of: Annotated[Words, _filled("column")]
     average_of: Annotated[Words, _filled("column")]
     count_of: Words

@@ -86,7 +86,7 @@ class AskedForm(AskedColumns):
         self._take(about, "about")
         money = Money(self._text, self._asked, self._language)
         self._take(money.words(set(self._subject.currencies.values())) & set(self._free()), "currency")
-        self._said()
+        self._said(said)
         filters += self._inflected_values()
         is_known = self._rest_says_nothing()
         self.known = sum(kind in ("header", "value", "about", "period") for kind in self._taken.values())
@@ -157,6 +157,8 @@ class AskedForm(AskedColumns):
         best = next((one for one in (HIGHEST, LOWEST) if one in asked), "")
         if best:
             return self._best(form, best, asked, by_header)
+        if "per" in asked and COUNT in asked and self._counted_column(by_header) not in (0, form.key):
+            return None  # how many different ones there are in each group
         if "per" in asked:
             form.grouped, form.kind = True, next((one for one in (AVERAGE, COUNT, TOTAL) if one in asked), TOTAL)
             if form.kind == COUNT:
@@ -166,6 +168,8 @@ class AskedForm(AskedColumns):
                 form.grouped = False
         elif AVERAGE in asked:
             form.kind = AVERAGE
+        elif COUNT in asked and (counted := self._counted_column(by_header)) and not (named and not is_limited):
+            form.kind, form.key, form.measure, form.added = DISTINCT, counted, 0, ()
         elif COUNT in asked and not (named and not is_limited):
             form.kind, form.measure, form.added = COUNT, measure if is_limited else 0, form.added if is_limited else ()
         elif TOTAL in asked or COUNT in asked:
@@ -174,7 +178,13 @@ class AskedForm(AskedColumns):
             return None
         if is_limited and not measure:
             return None
-        return form if form.measure or form.kind == COUNT else None
+        return form if form.measure or form.kind in (COUNT, DISTINCT) else None
+
+    def _counted_column(self, by_header: Mapping[int, set[int]]) -> int:
+        """Return the column whose texts are counted, if they are in several rows: "how many towns"; else 0."""
+        named = [one for one, places in by_header.items() if self._counted in places and one in self._subject.values]
+        repeats = len(named) == 1 and len(self._subject.values[named[0]]) < self._subject.rows
+        return named[0] if repeats else 0
 
     def _best(self, form: Form, best: str, asked: set[str], by_header: Mapping[int, set[int]]) -> Form | None:
         """Return the form of what is greatest or least: of rows, or of groups by their total, mean or number."""

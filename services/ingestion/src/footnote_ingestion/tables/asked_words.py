@@ -38,7 +38,7 @@ from footnote_ingestion.tables.forms import (
     tokens,
     units,
 )
-from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, longest_run
+from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, counted_at, longest_run
 from footnote_ingestion.tables.periods import nouns_of_days
 from footnote_ingestion.tables.territories import named, territory_of
 
@@ -72,6 +72,7 @@ class AskedWords:
         self._leaves_out = leaves_out
         self._of_measures: set[int] = set()
         self._starts: dict[Filter, int] = {}
+        self._counted = -1
         self.left_out: list[str] = []
         self.several: list[str] = []
         self.unknown: list[str] = []
@@ -328,11 +329,13 @@ class AskedWords:
                     return number
         return 1
 
-    def _said(self) -> None:
-        """Take the words that add nothing to a question's meaning."""
-        for phrase in self._words.said:
+    def _said(self, said: Mapping[str, int]) -> None:
+        """Take the words that add nothing to a question's meaning: of what is counted, those for rows alone."""
+        self._counted = counted = counted_at(self._asked, said.get(COUNT), self._stop)
+        for phrase in (*self._words.said, *self._words.rows):
             for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
-                self._take(range(start, end), "said")
+                if not start <= counted < end or phrase in self._words.rows:
+                    self._take(range(start, end), "said")
 
     def _rest_says_nothing(self) -> bool:
         turning = {fold(one) for one in TURNING.get(self._language, "").split()} - _LINKING

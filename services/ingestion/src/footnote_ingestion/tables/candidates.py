@@ -110,10 +110,12 @@ def _counts(
 ) -> Iterator[Candidate]:
     explained = taken | _columns_of(mentions, filters)
     naming = mentions.subject.naming
+    of_rows = explained | mentions.headers.get(naming, frozenset()) | mentions.about | asked.empty | {-1}
     yield from _bests(asked, mentions, 0, filters, explained | mentions.headers.get(naming, frozenset()), free)
     rows = mentions.headers.get(naming, frozenset())
     values = mentions.subject.values
-    if all(len(values[one.column]) < mentions.subject.rows for one in filters):  # else they name a single row
+    # A noun that the table does not know is no row, and a text that names a single row is not counted.
+    if asked.counted in of_rows and all(len(values[one.column]) < mentions.subject.rows for one in filters):
         count = Form(forms.COUNT, 0, naming, filters=filters)
         yield Candidate(count, explained | rows, frozenset(), len(filters))
     for key in _keys(mentions, filters) if "per" in asked.said else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from footnote_text.lexical import fold, is_unspaced
@@ -67,6 +67,8 @@ class Asked:
     """The places of numbers in words, and of months: like numbers, they say which rows count."""
     text: str = ""
     """The whole question, as it was written."""
+    counted: int = -1
+    """The place of the noun that is counted, -1 for none."""
 
     @staticmethod
     def of(question: str, words: TableWords, language: str) -> Asked:
@@ -79,13 +81,15 @@ class Asked:
         turns = frozenset(at for at, one in enumerate(tokens) if one in turning and at not in spoken)
         stop = {fold(one) for one in STOP_WORDS.get(language, ())}
         empty = {at for at, one in enumerate(tokens) if one in stop and at not in turns}
-        for phrase in words.said:
+        counted = counted_at(tokens, said.get(forms.COUNT, (0, None))[1], stop)
+        for phrase in (*words.said, *words.rows):
             for start, end in _places(tokens, list(forms.units(phrase))):
-                empty.update(at for at in range(start, end) if at not in turns)
+                if not start <= counted < end or phrase in words.rows:
+                    empty.update(at for at in range(start, end) if at not in turns)
         named = {fold(one) for one in (*words.numbers, *_MONTHS.get(language, "").split())}
         counts = frozenset(at for at, one in enumerate(tokens) if one in named and at not in spoken)
         nothing = frozenset(empty - spoken - counts)
-        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, question)
+        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, question, counted)
 
 
 @dataclass(slots=True)
@@ -116,6 +120,16 @@ class Mentions:
             if places:
                 found.headers[column], found.shares[column] = places, share
         return found
+
+
+def counted_at(tokens: Sequence[str], place: int | None, stop: Collection[str]) -> int:
+    """Return where the noun stands that is counted, behind the words for counting at `place` and empty ones; else -1.
+
+    "How many people" asks for no rows, though "people" says nothing elsewhere.
+    """
+    while place is not None and place < len(tokens) and tokens[place] in stop:
+        place += 1
+    return -1 if place is None or place >= len(tokens) or is_unspaced(tokens[place][0]) else place
 
 
 def _said(tokens: Sequence[str], words: TableWords) -> tuple[dict[str, tuple[int, int]], frozenset[int]]:
