@@ -43,7 +43,8 @@ class Likeness:
 @pytest.mark.parametrize(("question", "words"), [
     ("Which city sold the most units?", ["city", "sold", "units"]),
     ("Quelle ville a vendu le plus ?", ["ville", "vendu"]),
-    ("哪个城市卖得最多", []),
+    ("哪个城市卖得最多", ["城市"]),
+    ("Lyon有多少失业者？", ["Lyon", "失业者"]),
     ("12 000 34", []),
 ])  # fmt: skip
 def test_words_of_meaning_are_compared(question: str, words: list[str]) -> None:
@@ -52,6 +53,15 @@ def test_words_of_meaning_are_compared(question: str, words: list[str]) -> None:
 
 def test_each_name_of_a_column_is_compared_once_and_no_long_ones() -> None:
     assert table_reading.headers_of(TABLES) == ["Units", "City"]
+
+
+def test_a_word_is_as_alike_a_column_as_to_the_header_in_it_that_it_is_most_alike() -> None:
+    headers, one, two = ["Units", "Sales › City"], np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    assert table_reading.parts_of(headers) == ["Sales", "City"]
+    vectors = np.stack([one, (one + two) / 2])
+    for parts, likeness in ((None, 0.5), ({"City": two}, 1.0)):
+        read = table_reading.reading(one, ["Ort"], two[None], headers, vectors, Cosines(0.0, 1.0), parts)
+        assert [list(column.words) for column in read.columns] == [[0.0], [likeness]]
 
 
 async def test_a_question_is_read_by_e5_without_the_names_of_files() -> None:

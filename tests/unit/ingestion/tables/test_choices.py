@@ -231,3 +231,41 @@ def test_what_is_counted_is_rows_only_where_the_noun_says_so(
 ) -> None:
     found = compute(ORDERS, question, locale)
     assert (found.text if found is not None else "") == said
+
+
+COUNTIES = """Name;Level of risk;Risk index;Votes 2021
+Adams County, Ohio;High risk;7;10
+Athens County, Ohio;Low risk;3;20
+Allen County, Ohio;Some risk;5;30
+Lima city, Ohio;Low risk;1;40
+"""
+
+
+@pytest.mark.parametrize(("question", "said"), [
+    ("How many votes were there in total in Adams?", "Sum of Votes 2021 where Name = Adams County, Ohio: 10"),
+    ("Total votes in Athens County", "Sum of Votes 2021 where Name = Athens County, Ohio: 20"),
+    ("Total votes in Troy County", ""),
+    ("What percentage of rows has a low level of risk?",
+     "Share of Level of risk = Low risk in the number of rows, in percent: 50 %"),
+])  # fmt: skip
+def test_texts_are_named_by_the_words_that_tell_them_apart(compute: Compute, question: str, said: str) -> None:
+    found = compute(COUNTIES, question, "en")
+    assert (found.text if found is not None else "") == said
+
+
+def test_by_before_several_texts_gives_each(compute: Compute) -> None:
+    found = compute(ORDERS, "Total pieces by town for Lyon and Brest", "en")
+    assert found is not None
+    assert found.text == "Sum of Pieces by Town where Town = Lyon, Town = Brest:\n- Lyon: 11\n- Brest: 4"
+
+
+@pytest.mark.parametrize(("question", "locale", "said"), [
+    ("What is the price of A-3?", "en", "Rows where Order = A-3:\n- A-3: 6"),
+    ("A-4的Price是多少？", "zh", "行（Order = A-4）:\n- A-4: 90"),
+    ("What is the price in Lyon?", "en", ""),
+    ("What is the price of A-9?", "en", ""),
+    ("What is the risk of Athens County?", "en", ""),
+])  # fmt: skip
+def test_a_number_of_one_row_is_looked_up(compute: Compute, question: str, locale: str, said: str) -> None:
+    found = compute(COUNTIES if "County" in question else ORDERS, question, locale)
+    assert (found.text if found is not None else "") == said

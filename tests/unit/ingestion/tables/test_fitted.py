@@ -7,8 +7,10 @@ from dataclasses import replace
 from importlib import resources
 
 import pytest
+from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote_ingestion import tables
 from footnote_ingestion.tables import evidence, forms
+from footnote_ingestion.tables.asked_forms import AskedForm
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.fitted import FLOOR, Weighed, chosen, weigh
 from footnote_ingestion.tables.forms import Filter, Form, Subject
@@ -97,3 +99,24 @@ def test_a_named_file_is_the_only_one_that_is_read() -> None:
     other = replace(BOATS, filename="ships.csv", about="ships.csv")
     weighed = weigh("Total catch in ships.csv", [BOATS, other], reading("total", "Catch (kg)"), locales.choose("en"))
     assert {one.table for one in weighed} == {1}
+
+
+def test_a_word_is_read_as_the_column_that_it_is_most_like() -> None:
+    made = TableReading(words=["Fang", "Hafen", "补助金"])
+    for name, alike in (("Boat", (0.9, 0.9, 1.0)), ("Harbour", (1.0, 1.6, 1.1)), ("Catch (kg)", (1.4, 1.45, 1.4))):
+        made.columns.add(name=name, words=alike)
+    read = Reading.of(made)
+    every = {"fang", "hafen", *"补助金"}
+    assert read.likened(every, BOATS.headers) == {("fang",): 3, tuple("补助金"): 3}
+    assert read.likened(every - {"fang", "金"}, BOATS.headers) == {}
+    asked = AskedForm(
+        "Fang insgesamt in Torvik",
+        BOATS,
+        locales.choose("de").tables,
+        "de",
+        likened=read.likened({"fang"}, BOATS.headers),
+    )
+    form = asked.form()
+    assert form is not None
+    assert (form.kind, form.measure, form.filters) == (forms.TOTAL, 3, [Filter(2, "=", "Torvik")])
+    assert asked.read_as == {"fang": "Catch (kg)"}

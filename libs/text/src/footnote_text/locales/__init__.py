@@ -198,6 +198,7 @@ class TableWords(_Table):
     only_in: Annotated[Words, _filled("file", "keys")]
     same: Annotated[Words, _filled("count")]
     left_out: Annotated[Words, _filled("words")]
+    read_as: Annotated[Words, _filled("words")]
     not_asked: Annotated[Words, _filled("words")]
 
 

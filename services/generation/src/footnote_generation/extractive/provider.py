@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+import numpy as np
 from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.table_pb2 import TableDescription
@@ -83,11 +84,13 @@ class Extractive:
             return None
         asked = without_files(question, {table.filename for table in tables})
         words, headers = table_reading.words_of(asked), table_reading.headers_of(tables)
-        made = await self._likeness.vectors(asked, [*words, *headers], _READING_SECONDS)
+        parts = table_reading.parts_of(headers)
+        made = await self._likeness.vectors(asked, [*words, *headers, *parts], _READING_SECONDS)
         if made is None:
             return None
-        of_words, of_headers = made.texts[: len(words)], made.texts[len(words) :]
-        return table_reading.reading(made.question, words, of_words, headers, of_headers, made.cosines)
+        of_words, of_headers, of_parts = np.split(made.texts, [len(words), len(words) + len(headers)])
+        by_part = dict(zip(parts, of_parts, strict=True))
+        return table_reading.reading(made.question, words, of_words, headers, of_headers, made.cosines, by_part)
 
     async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""

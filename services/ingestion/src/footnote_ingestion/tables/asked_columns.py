@@ -1,11 +1,26 @@
-"""Finds which columns of a table a question asks about: of numbers that are measured, of texts that rows go by."""
+"""Finds which columns a question asks about, of numbers that are measured or limited, of texts that rows go by."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from footnote_ingestion.tables.asked_words import AskedWords
-from footnote_ingestion.tables.forms import DISTINCT, HIGHEST, LOWEST, TOTAL, Filter, tokens, units
+from footnote_ingestion.tables.currencies import sets_apart_by_space
+from footnote_ingestion.tables.forms import (
+    BRACKETS,
+    DISTINCT,
+    HIGHEST,
+    LIMITS,
+    LOWEST,
+    TOTAL,
+    Filter,
+    alike,
+    number_of,
+    tokens,
+    units,
+)
+
+_THOUSANDS = 3
 
 
 class AskedColumns(AskedWords):
@@ -24,10 +39,13 @@ class AskedColumns(AskedWords):
         self, by_header: Mapping[int, set[int]], said: Mapping[str, int], filters: Sequence[Filter]
     ) -> int | None:
         """Return the column of numbers that is asked about, 0 for none; None where several may be."""
+        # Words that name the column of a text that rows must have name no other: "global vulnerability is high".
+        narrowed = [by_header[one.column] for one in filters if one.op == "=" and one.column in by_header]
         numeric = {
             column: sum(2 if self._asked[place] in tokens(self._subject.headers[column]) else 1 for place in places)
             for column, places in by_header.items()
             if column in self._subject.numeric
+            and (self._is_whole(column) or not any(places <= one for one in narrowed))
         }
         if not numeric:
             if any(self._may_be_numbers(column) for column in by_header):
@@ -50,6 +68,56 @@ class AskedColumns(AskedWords):
         if len(first) > 1:
             self.several += [self._subject.headers[column] for column in sorted(first)]
         return first[0] if len(first) == 1 else None
+
+    def _compared_columns(self, said: Mapping[str, int], by_header: Mapping[int, set[int]]) -> Filter | None:
+        """Return that one column's number is above or below another's, whose names stand before and after the word."""
+        for form, op in LIMITS.items():
+            if (place := said.get(form)) is None:
+                continue
+            named = {column: by_header[column] for column in by_header if column in self._subject.numeric}
+            before = [column for column, places in named.items() if max(places) < place]
+            after = [column for column, places in named.items() if min(places) >= place]
+            if len(before) == len(after) == 1:
+                return Filter(before[0], op, 0.0, after[0])
+        return None
+
+    def _is_by_one(self, place: int) -> bool:
+        """Return whether "by" stands before the one text of cells, with its column or without: "by sensor H2"."""
+        while place < len(self._asked) and (
+            self._taken.get(place) == "header" or (place not in self._taken and self._asked[place] in self._stop)
+        ):
+            place += 1
+        after = {one.column for one, at in self._starts.items() if at >= place}
+        return self._taken.get(place) == "value" and len(after) == sum(at >= place for at in self._starts.values())
+
+    def _is_whole(self, column: int) -> bool:
+        """Return whether the question says all words of a column's name that mean something."""
+        header = tokens(BRACKETS.sub(" ", self._subject.headers[column]))
+        return all(one in self._stop or any(alike(word, one) for word in self._asked) for one in header)
+
+    def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
+        found = []
+        for form, op in LIMITS.items():
+            place = said.get(form)
+            if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
+                place += 1  # "more than the 200"
+            if place in self._free() and place is not None and self._asked[place][0].isdecimal():
+                digits = self._digits(place)
+                found.append((op, number_of("".join(self._asked[at] for at in digits))))
+                self._take(digits, "number")
+        return found
+
+    def _digits(self, place: int) -> range:
+        """Return the places of a number of which spaces set thousands apart, where a language writes it so."""
+        end, written = place + 1, self._asked[place]
+        while (
+            end in self._free() and len(self._asked[end]) == _THOUSANDS and self._asked[end].isdecimal()
+            and len(self._asked[place]) <= _THOUSANDS and sets_apart_by_space(self._language)
+            and f"{written} {self._asked[end]}" in " ".join(self._text.split())
+        ):  # fmt: skip
+            written += f" {self._asked[end]}"
+            end += 1
+        return range(place, end)
 
     def _may_be_numbers(self, column: int) -> bool:
         """Return whether a column of texts looks like one of numbers, as "62,994" does, which may be 63 or 62994."""

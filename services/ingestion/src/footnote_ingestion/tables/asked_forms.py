@@ -52,9 +52,10 @@ class AskedForm(AskedColumns):
     """One question over one table. `several` are the columns that may be meant, `known` counts words of the table."""
 
     def __init__(
-        self, question: str, subject: Subject, words: TableWords, language: str, *, leaves_out: bool = False
-    ) -> None:
-        super().__init__(question, subject, words, language, leaves_out=leaves_out)
+        self, question: str, subject: Subject, words: TableWords, language: str, *, leaves_out: bool = False,
+        likened: Mapping[tuple[str, ...], int] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(question, subject, words, language, leaves_out=leaves_out, likened=likened)
         self._named_by_default = False
         self.known = 0
 
@@ -118,12 +119,14 @@ class AskedForm(AskedColumns):
         decided = self._decided(form, said, by_header, is_limited=is_limited, is_placed=bool(placed.columns))
         if decided is None or not (self.left_out or decided.kind == SHARE):
             return decided
-        named = decided.filters or decided.part if not decided.measure else not self._named_by_default
+        named = decided.filters or decided.part or decided.kind == DISTINCT
+        named = not self._named_by_default if decided.measure else named
         return decided if named and not self._passes_over(decided, by_header) else None
 
     def _passes_over(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether the question names a column of numbers that a form does not use: "what part of A is B"."""
-        used = {*form.measures, *form.beside, *(at for one in form.filters for at in (one.column, one.other))}
+        filters = form.filters if form.part is None else [*form.filters, form.part]
+        used = {*form.measures, *form.beside, *(at for one in filters for at in (one.column, one.other))}
         words = {place for column in used for place in by_header.get(column, ())}
         return any(by_header[one] - words for one in by_header if one in self._subject.numeric and one not in used)
 
@@ -157,7 +160,12 @@ class AskedForm(AskedColumns):
         best = next((one for one in (HIGHEST, LOWEST) if one in asked), "")
         if best:
             return self._best(form, best, asked, by_header)
-        if "per" in asked and COUNT in asked and self._counted_column(by_header) not in (0, form.key):
+        counted = self._counted_column(by_header) if COUNT in asked else 0
+        if counted and "per" not in asked and TOTAL not in asked and AVERAGE not in asked:
+            form.kind, form.key, form.measure, form.added = COUNT, counted, 0, ()
+            form.inner = DISTINCT if self._is_whole(counted) else ROWS  # decided where both give the same
+            return form
+        if counted and counted != form.key:
             return None  # how many different ones there are in each group
         if "per" in asked:
             form.grouped, form.kind = True, next((one for one in (AVERAGE, COUNT, TOTAL) if one in asked), TOTAL)
@@ -168,23 +176,25 @@ class AskedForm(AskedColumns):
                 form.grouped = False
         elif AVERAGE in asked:
             form.kind = AVERAGE
-        elif COUNT in asked and (counted := self._counted_column(by_header)) and not (named and not is_limited):
-            form.kind, form.key, form.measure, form.added = DISTINCT, counted, 0, ()
         elif COUNT in asked and not (named and not is_limited):
             form.kind, form.measure, form.added = COUNT, measure if is_limited else 0, form.added if is_limited else ()
         elif TOTAL in asked or COUNT in asked:
             form.kind = TOTAL
         elif not is_limited:
-            return None
+            # "The price of A-1": the number of the one row that has the texts, in a column that is named as a whole.
+            is_whole = named and (self._is_whole(measure) or self._subject.headers[measure] in self.read_as.values())
+            is_lookup = is_whole and not asked and any(one.op == "=" for one in form.filters)
+            form.inner = ROWS
+            return form if is_lookup and not self.left_out and not form.added else None
         if is_limited and not measure:
             return None
-        return form if form.measure or form.kind in (COUNT, DISTINCT) else None
+        return form if form.measure or form.kind == COUNT else None
 
     def _counted_column(self, by_header: Mapping[int, set[int]]) -> int:
         """Return the column whose texts are counted, if they are in several rows: "how many towns"; else 0."""
-        named = [one for one, places in by_header.items() if self._counted in places and one in self._subject.values]
-        repeats = len(named) == 1 and len(self._subject.values[named[0]]) < self._subject.rows
-        return named[0] if repeats else 0
+        named = [one for one, places in by_header.items() if self._counted in places]
+        repeats = len(named) == 1 and len(self._subject.values.get(named[0], ())) < self._subject.rows
+        return named[0] if repeats and named[0] in self._subject.values else 0
 
     def _best(self, form: Form, best: str, asked: set[str], by_header: Mapping[int, set[int]]) -> Form | None:
         """Return the form of what is greatest or least: of rows, or of groups by their total, mean or number."""

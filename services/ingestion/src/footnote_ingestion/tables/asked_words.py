@@ -9,7 +9,6 @@ from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
 from footnote_ingestion.tables import literals, periods
-from footnote_ingestion.tables.currencies import sets_apart_by_space
 from footnote_ingestion.tables.forms import (
     AVERAGE,
     BRACKETS,
@@ -30,7 +29,6 @@ from footnote_ingestion.tables.forms import (
     abbreviates,
     alike,
     capitals,
-    number_of,
     parts_of,
     place_of,
     runs,
@@ -48,19 +46,20 @@ _MEASURING = frozenset({TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, DISTINCT, SHARE}
 """Forms beside whose words stands what is added up, counted or compared."""
 _MOST_LEFT_OUT = 2
 _LONG = 5
-_THOUSANDS = 3
 _SHORTEST_BEGINNING = 4
 
 
 class AskedWords:
     """The words of one question over one table, each taken once; `unknown` are those that nothing explains.
 
-    With `leaves_out`, some unknown words may be left out; those that are stand in `left_out`.
+    With `leaves_out`, some unknown words may be left out; those that are stand in `left_out`. Words in `likened` mean a
+    column that has other words; those that were taken so stand in `read_as`.
     """
 
     def __init__(
-        self, question: str, subject: Subject, words: TableWords, language: str, *, leaves_out: bool = False
-    ) -> None:
+        self, question: str, subject: Subject, words: TableWords, language: str, *, leaves_out: bool = False,
+        likened: Mapping[tuple[str, ...], int] | None = None,
+    ) -> None:  # fmt: skip
         self._asked, self._subject, self._words, self._language = tokens(question), subject, words, language
         self._text = question
         self._own_name = subject.about.removeprefix(subject.filename).strip()
@@ -70,10 +69,12 @@ class AskedWords:
         self._between = {fold(one): kind for kind, phrases in between for one in phrases}
         self._capitals = capitals(question)
         self._leaves_out = leaves_out
+        self._likened = likened or {}
         self._of_measures: set[int] = set()
         self._starts: dict[Filter, int] = {}
         self._counted = -1
         self.left_out: list[str] = []
+        self.read_as: dict[str, str] = {}
         self.several: list[str] = []
         self.unknown: list[str] = []
 
@@ -160,9 +161,33 @@ class AskedWords:
                     return None
                 self._take(range(start, end), "value")
                 found.append((start, Filter(column, "=", one)))
+        found += self._told_apart()
         found.sort(key=lambda one: one[0])
         self._starts = {one: start for start, one in reversed(found)}
         return [one for _, one in found]
+
+    def _told_apart(self) -> list[tuple[int, Filter]]:
+        """Return which texts the question names by the words that tell them from others: "Adams" of counties."""
+        there = set(self._asked)
+        every: dict[tuple[str, ...], dict[int, list[str]]] = {}
+        for column, values in self._subject.values.items():
+            for value in values:
+                parts = literals.telling(value, self._subject.common.get(column, ()))
+                if parts and there.issuperset(parts) and not self._stop.issuperset(parts):
+                    every.setdefault(parts, {}).setdefault(column, []).append(value)
+        found: list[tuple[int, Filter]] = []
+        for parts in sorted(every, key=len, reverse=True):
+            named = every[parts]
+            if len(named) > 1:
+                named = {column: texts for column, texts in named.items() if self._names(column)}
+            if len(named) != 1 or len(texts := next(iter(named.values()))) != 1:
+                continue
+            for start, end in self._places(parts, exact=True, over=()):
+                self._take(range(start, end), "value")
+                found.append((start, Filter(next(iter(named)), "=", texts[0])))
+                common = set(tokens(texts[0])) - set(parts)
+                self._take([at for at in self._free() if self._asked[at] in common], "value")
+        return found
 
     def _inflected_values(self) -> list[Filter]:
         """Return which texts the question names in another form: "unpaid invoices" by a word that is no name.
@@ -199,6 +224,10 @@ class AskedWords:
                 for start, end in there:
                     hits.setdefault(column, set()).update(range(start, end))
         self._shortened(hits)
+        for parts, column in self._likened.items():
+            for start, end in self._places(parts, exact=True, over=()):
+                hits.setdefault(column, set()).update(range(start, end))
+                self.read_as[_written(self._asked[start:end])] = self._subject.headers[column]
         # "En blanco" is not named by a question's "en".
         empty = [column for column, places in hits.items() if all(self._asked[at] in self._stop for at in places)]
         for column in empty:
@@ -246,50 +275,6 @@ class AskedWords:
         if self._subject.daily and place in self._free():
             nouns = nouns_of_days(self._language)
             self._take([place] if self._asked[place] in nouns else [], "said")
-
-    def _is_by_one(self, place: int) -> bool:
-        """Return whether "by" stands before one text of cells, with its column's name or without: "by sensor H2"."""
-        while place < len(self._asked) and (
-            self._taken.get(place) == "header" or (place not in self._taken and self._asked[place] in self._stop)
-        ):
-            place += 1
-        return self._taken.get(place) == "value"
-
-    def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
-        found = []
-        for form, op in LIMITS.items():
-            place = said.get(form)
-            if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
-                place += 1  # "more than the 200"
-            if place in self._free() and place is not None and self._asked[place][0].isdecimal():
-                digits = self._digits(place)
-                found.append((op, number_of("".join(self._asked[at] for at in digits))))
-                self._take(digits, "number")
-        return found
-
-    def _compared_columns(self, said: Mapping[str, int], by_header: Mapping[int, set[int]]) -> Filter | None:
-        """Return that one column's number is above or below another's, whose names stand before and after the word."""
-        for form, op in LIMITS.items():
-            if (place := said.get(form)) is None:
-                continue
-            named = {column: by_header[column] for column in by_header if column in self._subject.numeric}
-            before = [column for column, places in named.items() if max(places) < place]
-            after = [column for column, places in named.items() if min(places) >= place]
-            if len(before) == len(after) == 1:
-                return Filter(before[0], op, 0.0, after[0])
-        return None
-
-    def _digits(self, place: int) -> range:
-        """Return the places of a number of which spaces set thousands apart, where a language writes it so."""
-        end, written = place + 1, self._asked[place]
-        while (
-            end in self._free() and len(self._asked[end]) == _THOUSANDS and self._asked[end].isdecimal()
-            and len(self._asked[place]) <= _THOUSANDS and sets_apart_by_space(self._language)
-            and f"{written} {self._asked[end]}" in " ".join(self._text.split())
-        ):  # fmt: skip
-            written += f" {self._asked[end]}"
-            end += 1
-        return range(place, end)
 
     def _choices(self, said: Mapping[str, int]) -> list[int]:
         """Take the words that stand between what is compared, "or", "than", and return their places.
@@ -383,6 +368,10 @@ class AskedWords:
                 continue
             if all(same_word(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
                 yield start, start + len(parts)
+
+
+def _written(words: Sequence[str]) -> str:
+    return "".join(words) if is_unspaced(words[0][0]) else " ".join(words)
 
 
 def _begin_alike(word: str, part: str) -> bool:

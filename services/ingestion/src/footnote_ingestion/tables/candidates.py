@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -16,6 +16,12 @@ from footnote_ingestion.tables.mentions import Asked, Mentions
 
 _MOST_MEASURES, _MOST_CHOICES, _MOST_NUMBERS = 6, 8, 3
 _MOST_KEYS = 3
+LEVEL, LEAD = 1.2, 0.2
+"""The least likeness of a word and a column's name, and by how much it exceeds that of the next one.
+
+Of 649 words in another language than 5 to 10 columns, of the fields of Tryton's models in seven languages, these give
+the right column for .38 and a wrong one for .01; where the right column is taken away, another one for .05.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,8 @@ class Reading:
     operations: Mapping[str, float]
     columns: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How alike each word, folded, is to each column's name; as `words`, but not less the mean."""
 
     @staticmethod
     def of(made: TableReading) -> Reading:
@@ -39,16 +47,33 @@ class Reading:
             raise ValueError("has chances beyond 0 to 1, or numbers that are not finite")
         mean = math.fsum(one.question for one in made.columns) / max(1, len(made.columns))
         words: dict[tuple[str, str], float] = {}
+        levels: dict[str, Mapping[str, float]] = {}
         for at, word in enumerate(made.words):
-            alike = {one.name: one.words[at] for one in made.columns if at < len(one.words)}
+            levels[fold(word)] = alike = {one.name: one.words[at] for one in made.columns if at < len(one.words)}
             middle = math.fsum(alike.values()) / max(1, len(alike))
             words.update({(fold(word), name): value - middle for name, value in alike.items()})
         operations = {one.operation: one.chance for one in made.operations}
-        return Reading(operations, {one.name: one.question - mean for one in made.columns}, words)
+        return Reading(operations, {one.name: one.question - mean for one in made.columns}, words, levels)
 
     def word(self, token: str, header: str) -> float:
         """Return how alike a word and a column's name are, 0 where it is not known."""
         return self.words.get((token, header), 0.0)
+
+    def likened(self, unknown: Collection[str], headers: Mapping[int, str]) -> dict[tuple[str, ...], int]:
+        """Return the column that each word is most alike, by the words' tokens, all of which are `unknown`.
+
+        Nothing for a word that two columns are about as alike, or none is much alike.
+        """
+        found: dict[tuple[str, ...], int] = {}
+        for word, alike in self.levels.items():
+            parts = forms.tokens(word)
+            known = sorted(((alike[name], column) for column, name in headers.items() if name in alike), reverse=True)
+            if not known or not set(parts) <= set(unknown):
+                continue
+            second = known[1][0] if len(known) > 1 else known[0][0] - LEAD
+            if known[0][0] >= LEVEL and known[0][0] - second >= LEAD:
+                found[parts] = known[0][1]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

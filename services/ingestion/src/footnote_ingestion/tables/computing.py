@@ -22,7 +22,7 @@ from footnote_text import locales
 from footnote_text.language import detect
 from footnote_text.locales import Locale, TableWords
 
-from footnote_ingestion.tables import forms
+from footnote_ingestion.tables import forms, literals
 from footnote_ingestion.tables.asked_forms import AskedForm
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.comparing import compared
@@ -81,35 +81,45 @@ class Computing:
 
         With what an embedding model says of it, a question is read by fitted weights, without by its words alone.
         """
-        if reading is not None:
-            return self._read(question, locale, reading)
+        if reading is not None and (read := self._read(question, locale, reading)) is not None:
+            return read
         asked = forms.tokens(question)
         self._names_year = any(is_year(asked, at) for at in range(len(asked)))
         named = [one for one in self._files() if forms.place_in(asked, forms.tokens(one)) >= 0]
         named.sort(key=lambda one: forms.place_in(asked, forms.tokens(one)))
         # A short question's language is a guess: the other locales are tried after the likely ones.
         known = [locales.known(code) for code in dict.fromkeys((locale, detect(question), *locales.codes()))]
-        for words in filter(None, known):
+        likely = known[: len({locale, detect(question)})]
+        for words in filter(None, known if reading is None else ()):
             if len(named) == 2 and _says(asked, words.tables.comparison):
                 return compared(self._engine, self._again, asked, named, words)
-            if not forms.has_form(asked, words.tables):
+            if not (forms.has_form(asked, words.tables) or words in likely):
                 continue
-            found = self._fitting(question, named, words)
-            if found is not None:
+            if (found := self._fitting(question, named, words)) is not None:
                 return self._computed(*found[:2], words)
         # Less strictly in the likely languages alone, where words of others would be taken for unknown ones.
-        for words in filter(None, known[: len({locale, detect(question)})]):
-            if not forms.has_form(asked, words.tables):
-                continue
-            found = self._fitting(question, named, words, leaves_out=True)
-            if found is None or (computation := self._computed(*found[:2], words)) is None:
-                continue
-            if found[2] and not computation.mixed:
-                if all(cells.count == 1 for cells in computation.cells):
-                    continue  # the cell itself is quoted, without a doubt
-                computation.doubts.append(words.tables.left_out.format(words=", ".join(found[2])))
-            return computation
+        for leaves_out in (True,) if reading is None else (False, True):
+            for words in filter(None, likely):
+                if leaves_out and not forms.has_form(asked, words.tables):
+                    continue
+                fits = self._fitting(question, named, words, leaves_out=leaves_out, reading=reading)
+                if fits is not None and (computation := self._doubted(*fits, words)) is not None:
+                    return computation
         return None
+
+    def _doubted(self, table: TableDescription, form: Form, asked: AskedForm, words: Locale) -> TableComputation | None:
+        """Return what a form gives, with the words left out or read as columns; None where a cell itself is better."""
+        computation = self._computed(table, form, words)
+        if computation is None or computation.mixed:
+            return computation
+        if asked.left_out:
+            if all(cells.count == 1 for cells in computation.cells):
+                return None  # the cell itself is quoted, without a doubt
+            computation.doubts.append(words.tables.left_out.format(words=", ".join(asked.left_out)))
+        if asked.read_as:
+            said = ", ".join(f"{word} → {header}" for word, header in asked.read_as.items())
+            computation.doubts.append(words.tables.read_as.format(words=said))
+        return computation
 
     def _read(self, question: str, locale: str, reading: Reading) -> TableComputation | None:
         """Return what is computed by the fitted reading in the question's language, else in the answer's."""
@@ -145,19 +155,27 @@ class Computing:
         return list(dict.fromkeys(table.filename for table in self._engine.tables))
 
     def _fitting(
-        self, question: str, named: Sequence[str], words: Locale, *, leaves_out: bool = False
-    ) -> tuple[TableDescription, Form, Sequence[str]] | None:
-        """Return the one table that explains most of the question, with its form and the words left out.
+        self, question: str, named: Sequence[str], words: Locale, *, leaves_out: bool = False,
+        reading: Reading | None = None,
+    ) -> tuple[TableDescription, Form, AskedForm] | None:  # fmt: skip
+        """Return the one table that explains most of the question, with its form and how that was read.
 
-        None where no table or several do.
+        With a reading, words that nothing explains may mean columns that are like them. None where no table or several
+        explain as much.
         """
-        found: list[tuple[TableDescription, Form, Sequence[str]]] = []
+        found: list[tuple[TableDescription, Form, AskedForm]] = []
         for table in self._engine.tables:
             if named and table.filename not in named:
                 continue
-            asked = AskedForm(question, self.subject(table), words.tables, words.code, leaves_out=leaves_out)
-            if (form := self._settled(table, asked.form())) is not None:
-                found.append((table, form, asked.left_out))
+            subject = self.subject(table)
+            asked = AskedForm(question, subject, words.tables, words.code, leaves_out=leaves_out and reading is None)
+            form = asked.form()
+            likened = {} if reading is None else reading.likened(asked.unknown, subject.headers)
+            if likened or (leaves_out and reading is not None):
+                asked = AskedForm(question, subject, words.tables, words.code, leaves_out=leaves_out, likened=likened)
+                form = asked.form()
+            if (form := self._settled(table, form)) is not None:
+                found.append((table, form, asked))
             if (rank := (asked.known, -len(asked.unknown))) > self._nearest:
                 self._nearest, self.why = rank, asked.why()
         best = max((form.known for _, form, _ in found), default=0)
@@ -183,7 +201,7 @@ class Computing:
         subject = self._subjects[table.view] = Subject(
             table.filename, about, headers, numeric, values, naming, table.rows, dates, self._years(table, numeric),
             {one.number: one.measure.currency for one in table.columns if one.measure.currency},
-            *self._days(table, dates),
+            *self._days(table, dates), {column: literals.common_words(texts) for column, texts in values.items()},
         )  # fmt: skip
         return subject
 
@@ -214,9 +232,16 @@ class Computing:
 
     def _settled(self, table: TableDescription, form: Form | None) -> Form | None:
         """Decide whether a form means rows or groups, sums or means: where both give the same, else it is no form."""
-        if form is None or form.inner != forms.ROWS or form.kind == forms.DIFFERENCE:
+        if form is None or form.inner not in (forms.ROWS, forms.DISTINCT) or form.kind == forms.DIFFERENCE:
             return form
         at = self._engine.tables.index(table)
+        if form.kind == forms.ROWS:
+            counted = self._given(at, replace(form, kind=forms.COUNT, inner=forms.TOTAL))
+            return replace(form, inner=forms.TOTAL) if counted == [("", 1)] else None
+        if form.kind == forms.COUNT:
+            rows, texts = (replace(form, kind=one, inner=forms.TOTAL) for one in (forms.COUNT, forms.DISTINCT))
+            same = self._given(at, rows) == self._given(at, texts)
+            return texts if form.inner == forms.DISTINCT else rows if same else None
         groups = replace(form, inner=forms.TOTAL)
         rows = replace(form, inner=forms.AVERAGE) if form.sides else replace(groups, grouped=False)
         keys = [[key for key, _ in self._given(at, one) or ()] for one in (groups, rows)]

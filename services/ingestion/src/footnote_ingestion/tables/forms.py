@@ -121,7 +121,7 @@ class Subject:
 
     `naming` is the column that names its rows, 0 for none; `dates` hold days, `years` numbers that are years.
     `only_year` is that of all days of a column, `daily` are the columns that have another day in each row.
-    `currencies` are the codes of those that columns are counted in.
+    `currencies` are the codes of those that columns are counted in; `common` are words of most texts of a column.
     """
 
     filename: str
@@ -136,6 +136,7 @@ class Subject:
     currencies: Mapping[int, str] = field(default_factory=dict)
     only_year: Mapping[int, int] = field(default_factory=dict)
     daily: frozenset[int] = frozenset()
+    common: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from footnote_text.lexical import fold
 
-from footnote_ingestion.tables.forms import places_of_words
+from footnote_ingestion.tables.forms import places_of_words, tokens
 
 _SIGNS = frozenset("#&")
 _CODE = 3
 """The most letters of a word in which capitals tell one code from another: "mW" is not "MW"."""
 
+_FEWEST = 3
 _LONGEST = 64
 """The most words of a text that a question is searched for; texts of cells that are named have a few."""
 
@@ -32,6 +34,24 @@ def ways(text: str) -> tuple[str, ...]:
     """Return how a text may be written: a name with its last part first also as it is spoken."""
     last, comma, first = text.partition(", ")
     return (text, f"{first} {last}") if comma and last.isalpha() and first.isalpha() else (text,)
+
+
+def common_words(texts: Sequence[str]) -> frozenset[str]:
+    """Return the words of at least half of a column's texts, of three or more: they tell none from another."""
+    counted = Counter(word for text in texts for word in set(tokens(text)))
+    return frozenset(word for word, times in counted.items() if 2 * times >= len(texts) >= _FEWEST)
+
+
+def telling(text: str, common: Collection[str]) -> tuple[str, ...]:
+    """Return the words that tell a text from others: without common ones, and without a number before the first.
+
+    Nothing where all words tell it, or the rest is not a word.
+    """
+    words = tokens(text)
+    first = next((at for at, word in enumerate(words) if not word.isdecimal()), 0)
+    kept = tuple(word for word in words[first:] if word not in common)
+    long = any(len(word) >= _FEWEST and not word[0].isdecimal() for word in kept)
+    return kept if long and kept != words else ()
 
 
 def is_written(text: str, question: str) -> bool:
