@@ -269,3 +269,13 @@ def test_by_before_several_texts_gives_each(compute: Compute) -> None:
 def test_a_number_of_one_row_is_looked_up(compute: Compute, question: str, locale: str, said: str) -> None:
     found = compute(COUNTIES if "County" in question else ORDERS, question, locale)
     assert (found.text if found is not None else "") == said
+
+
+def test_rows_are_named_by_texts_with_letters(compute: Compute) -> None:
+    text = "Code;Quarter;Index\n1-1;Ruzafa;4\n2-1;Benimaclet;9\n3-1;Campanar;2\n"
+    found = compute(text, "Which quarter has the highest index?", "en")
+    assert found is not None
+    assert found.text == "Highest Index:\n- Benimaclet: 9"
+    found = compute(text, "the lowest index", "en")
+    assert found is not None
+    assert found.text == "Lowest Index:\n- Campanar: 2"

@@ -18,7 +18,7 @@ from footnote.types.v1.table_pb2 import Cell, Measure
 
 NOTHING = b""
 _EXACT_DIGITS = 15
-"""Numbers with more digits than a double holds exactly are identifiers."""
+"""Numbers with more digits before the decimals than a double holds exactly are identifiers."""
 _DOUBLE = struct.Struct("<d")
 _NUMBER_TAG = bytes([Cell.NUMBER_FIELD_NUMBER << 3 | 1])
 _DATE_TAG = bytes([Cell.DATE_FIELD_NUMBER << 3 | 2])
@@ -48,8 +48,9 @@ _TAIL = re.compile(r"([0-9.,'’ ]{0,30}[0-9]) ?([^0-9]{1,8})")
 _BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"})
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
 _YEAR_FIRST_DAY = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
-_POINT_DAY = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})")
-_SLASH_DAY = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
+_CLOCK = r"(?:,? ([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?"
+_POINT_DAY = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})" + _CLOCK)
+_SLASH_DAY = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})" + _CLOCK)
 _TRUTH = {"true": True, "false": False}
 _MAYBE = _STARTS | frozenset("tTfF")
 _LONGEST, _MOST_KNOWN = 40, 4096
@@ -191,11 +192,15 @@ class Numbers:
 
     def _plain(self, text: str) -> float | None:
         """Return an unsigned number if its separators are unambiguous."""
-        if _BODY.fullmatch(text) is None or sum(map(str.isdigit, text)) > _EXACT_DIGITS:
+        if _BODY.fullmatch(text) is None:
+            return None
+        points, commas = text.count("."), text.count(",")
+        # A coordinate has more decimals than a double holds: it is rounded, and no identifier.
+        whole = text.replace(",", ".").partition(".")[0] if points + commas == 1 else text
+        if sum(map(str.isdigit, whole)) > _EXACT_DIGITS:
             return None
         for blank in " '’":
             text = text.replace(blank, "")
-        points, commas = text.count("."), text.count(",")
         if points and commas:
             decimal = "." if text.rfind(".") > text.rfind(",") else ","
             if (points if decimal == "." else commas) > 1:
@@ -237,7 +242,7 @@ class Numbers:
         if (found := _YEAR_FIRST_DAY.fullmatch(text)) is not None:
             return _valid(int(found[1]), int(found[2]), int(found[3]))
         if (found := _POINT_DAY.fullmatch(text)) is not None:
-            return _valid(int(found[3]), int(found[2]), int(found[1]))
+            return _valid(int(found[3]), int(found[2]), int(found[1]), found[4] or "")
         if (found := _SLASH_DAY.fullmatch(text)) is not None:
             first, second, year = int(found[1]), int(found[2]), int(found[3])
             if (first > 12) != (second > 12):
@@ -245,7 +250,8 @@ class Numbers:
                     self._known.clear()
                 self._day_first = first > 12
             if self._day_first is not None:
-                return _valid(year, *((second, first) if self._day_first else (first, second)))
+                month, day = (second, first) if self._day_first else (first, second)
+                return _valid(year, month, day, found[4] or "")
         return NOTHING
 
 

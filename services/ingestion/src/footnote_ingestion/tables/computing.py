@@ -191,7 +191,8 @@ class Computing:
             for column in table.columns
             if column.type == COLUMN_TYPE_TEXT
         }
-        naming = next(iter(values), 0)
+        worded = (column for column, texts in values.items() if 2 * sum(map(_has_letter, texts)) > len(texts))
+        naming = next(worded, next(iter(values), 0))
         numeric, dates = (
             frozenset(column.number for column in table.columns if column.type == kind)
             for kind in (COLUMN_TYPE_NUMBER, COLUMN_TYPE_DATE)
@@ -357,6 +358,10 @@ def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> boo
         if key != other or not alike:
             return False
     return True
+
+
+def _has_letter(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def _says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
