@@ -20,6 +20,7 @@ from footnote_edge.asking.windows import Window
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotOffered, Unavailable
 
 EMPTY = TableComputation()
+CHUNKS: Any = [SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,8 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
     task = asyncio.ensure_future(settings())
     draft: Any = SimpleNamespace(
         text="What is the total?", settings=task, window=window(), built=BuildPromptResponse(),
-        found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
     )  # fmt: skip
-    assert (await tables._computation(question, draft))[0] == made
+    assert (await tables._computation(question, draft, CHUNKS))[0] == made
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,7 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
     draft: Any = SimpleNamespace(
         text="What is the average amount booked?", settings=value(SimpleNamespace(model=GenerationSettings())),
         window=value(window), built=BuildPromptResponse(), remembered=SimpleNamespace(bounds=TextBounds()),
-        found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
     )  # fmt: skip
-    made, _ = await tables._computation(question, draft)
+    made, _ = await tables._computation(question, draft, CHUNKS)
     assert made is not None
     assert made.formula == given

@@ -168,11 +168,15 @@ class QuestionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Passages, documents that the question names, and `blind`: no search could look at the documents."""
+    """Passages, documents that the question names, and `blind`: no search could look at the documents.
+
+    `below_floor`: all passages scored below the embedding provider's floor, and are left out.
+    """
 
     chunks: Sequence[ScoredChunk] = ()
     named: Sequence[str] = ()
     blind: bool = False
+    below_floor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

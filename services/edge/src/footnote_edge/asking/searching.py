@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveRequest, RetrieveResponse
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_STORE_UNAVAILABLE, PIPELINE_STAGE_RETRIEVAL
 from footnote_kit.errors import FootnoteError
@@ -36,10 +38,28 @@ async def search(question: Question, draft: Draft) -> Draft:
     return replace(draft, found=found)
 
 
-async def _retrieve(question: Question, draft: Draft) -> Found:
-    """Return the passages found; none, and that as a degradation, where search does not work."""
-    asked, timings = question.request, question.timings
-    request = RetrieveRequest(
+async def below_floor(question: Question, draft: Draft) -> Sequence[ScoredChunk]:
+    """Return the passages that were left out because all scored below the floor; none on failure, or if some did not.
+
+    A row of a table says little of what is asked of the whole table, so that its score does not tell whether that
+    table answers.
+    """
+    if not draft.found.below_floor:
+        return ()
+    request = await _request(question, draft)
+    request.settings.min_score = 0.0
+    timeout = question.deadline.share(PIPELINE_STAGE_RETRIEVAL)
+    try:
+        return (await question.tools.stages.retrieval.Retrieve(request, timeout=timeout)).chunks
+    except FootnoteError as error:
+        if not degrades(error):
+            raise
+        return ()
+
+
+async def _request(question: Question, draft: Draft) -> RetrieveRequest:
+    asked = question.request
+    return RetrieveRequest(
         scope=question.scope,
         query=draft.plan.query or question.text,
         collections=draft.thread.collections,
@@ -51,6 +71,12 @@ async def _retrieve(question: Question, draft: Draft) -> Found:
         bounds=await _bounds_of_query(question, draft),
         every_collection=question.replayed is not None and question.replayed.every_collection,
     )
+
+
+async def _retrieve(question: Question, draft: Draft) -> Found:
+    """Return the passages found; none, and that as a degradation, where search does not work."""
+    timings = question.timings
+    request = await _request(question, draft)
     began = timings.elapsed()
     try:
         with timings.timed(PIPELINE_STAGE_RETRIEVAL):
@@ -66,7 +92,8 @@ async def _retrieve(question: Question, draft: Draft) -> Found:
     timings.include(found.timings, began)
     timings.report(found.degradations)
     question.manifest.searched(found)
-    return Found(list(found.chunks), list(found.named_document_ids), could_not_look(found))
+    none = not found.chunks and found.score_floor > 0
+    return Found(list(found.chunks), list(found.named_document_ids), could_not_look(found), none)
 
 
 async def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse
@@ -11,6 +12,7 @@ from footnote.generation.v1.generation_service_pb2 import (
     WriteTableQueryResponse,
 )
 from footnote.ingestion.v1.ingestion_service_pb2 import ComputeAnswerRequest, ComputeAnswerResponse
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_GENERATION,
     PIPELINE_STAGE_INGESTION,
@@ -24,6 +26,7 @@ from footnote_kit.usages import add_usage
 
 from footnote_edge.asking import table_answer
 from footnote_edge.asking.question import Draft, Question
+from footnote_edge.asking.searching import below_floor
 
 _log = get_logger(__name__)
 _COMPUTE_SECONDS = 15.0
@@ -37,24 +40,28 @@ _MOST_COMPUTED = 2000
 async def compute(question: Question, draft: Draft) -> Draft:
     """Compute the answer from tables; without one, the passages answer the question.
 
-    Tables are tried if the question's words ask for a computation; and, where a model answers or generation reads
-    questions by meaning, if the best passage is from a table.
+    Tables are tried if the question's words ask for a computation, without a model also those of passages below the
+    search's floor; and, where a model answers or generation reads questions by meaning, if the best passage is from a
+    table.
     """
     window = await draft.window
     begins = (window.is_model or window.reads_tables) and table_answer.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or begins):
         return draft
-    computation, usage = await _computation(question, draft)
+    chunks = draft.found.chunks
+    if not chunks and not window.is_model:  # the bounds of what a model may be sent are those of passages found
+        chunks = await below_floor(question, draft)
+    computation, usage = await _computation(question, draft, chunks)
     question.meter.beside(usage)
     draft = replace(draft, usage=draft.spent(usage))
     strict = (await draft.settings).model.strict
-    placed = computation is not None and table_answer.is_placed(computation, draft.found.chunks)
+    placed = computation is not None and table_answer.is_placed(computation, chunks)
     if computation is None or not placed or not computation.confirmed or (computation.doubts and strict):
         by_words = bool(draft.plan.table_words) and not window.is_model
         expected = by_words and table_answer.begins_with_table(draft.found.chunks)
         return replace(draft, warnings=why_not(computation, expected=expected))
     locale = draft.built.prompt.locale
-    answer, added = table_answer.answer_of(computation, draft.built.sources, draft.found.chunks, locale)
+    answer, added = table_answer.answer_of(computation, draft.built.sources, chunks, locale)
     built = BuildPromptResponse()
     built.CopyFrom(draft.built)
     built.sources.extend(added)
@@ -79,8 +86,10 @@ def why_not(computation: TableComputation | None, *, expected: bool) -> list[str
     return [" ".join([said, *computation.notes, "Passages are quoted as they stand."])] if expected else []
 
 
-async def _computation(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:
-    """Return what the found documents' tables give, and the usage of the model calls for it.
+async def _computation(
+    question: Question, draft: Draft, chunks: Sequence[ScoredChunk]
+) -> tuple[TableComputation | None, Usage]:
+    """Return what the tables of passages' documents give, and the usage of the model calls for it.
 
     First ingestion derives a query from the question's words. If it finds none, or one that leaves words out, it
     derives one from what generation's embedding model says of the question; or the answering model, if there is one,
@@ -89,7 +98,7 @@ async def _computation(question: Question, draft: Draft) -> tuple[TableComputati
     no queries; that is no degradation.
     """
     usage = Usage()
-    documents = table_answer.documents_of(draft.found.chunks)
+    documents = table_answer.documents_of(chunks)
     if not documents or len(draft.text) > _MOST_COMPUTED:
         return TableComputation(), usage
     request = ComputeAnswerRequest(
