@@ -248,7 +248,7 @@ Lima city, Ohio;Low risk;1;40
     ("What percentage of rows has a low level of risk?",
      "Share of Level of risk = Low risk in the number of rows, in percent: 50 %"),
 ])  # fmt: skip
-def test_texts_are_named_by_the_words_that_tell_them_apart(compute: Compute, question: str, said: str) -> None:
+def test_texts_are_named_by_the_words_that_distinguish_them(compute: Compute, question: str, said: str) -> None:
     found = compute(COUNTIES, question, "en")
     assert (found.text if found is not None else "") == said
 

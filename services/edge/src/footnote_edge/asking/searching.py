@@ -41,7 +41,7 @@ async def search(question: Question, draft: Draft) -> Draft:
 async def below_floor(question: Question, draft: Draft) -> Sequence[ScoredChunk]:
     """Return the passages that were left out because all scored below the floor; none on failure, or if some did not.
 
-    A row of a table says little of what is asked of the whole table, so that its score does not tell whether that
+    A row of a table says little of what is asked of the whole table, so that its score does not say whether that
     table answers.
     """
     if not draft.found.below_floor:

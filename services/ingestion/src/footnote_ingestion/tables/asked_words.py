@@ -161,18 +161,18 @@ class AskedWords:
                     return None
                 self._take(range(start, end), "value")
                 found.append((start, Filter(column, "=", one)))
-        found += self._told_apart()
+        found += self._distinguished()
         found.sort(key=lambda one: one[0])
         self._starts = {one: start for start, one in reversed(found)}
         return [one for _, one in found]
 
-    def _told_apart(self) -> list[tuple[int, Filter]]:
-        """Return which texts the question names by the words that tell them from others: "Adams" of counties."""
+    def _distinguished(self) -> list[tuple[int, Filter]]:
+        """Return which texts the question names by the words that distinguish them: "Adams" of counties."""
         there = set(self._asked)
         every: dict[tuple[str, ...], dict[int, list[str]]] = {}
         for column, values in self._subject.values.items():
             for value in values:
-                parts = literals.telling(value, self._subject.common.get(column, ()))
+                parts = literals.distinguishing(value, self._subject.common.get(column, ()))
                 if parts and there.issuperset(parts) and not self._stop.issuperset(parts):
                     every.setdefault(parts, {}).setdefault(column, []).append(value)
         found: list[tuple[int, Filter]] = []

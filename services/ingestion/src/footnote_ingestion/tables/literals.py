@@ -37,15 +37,15 @@ def ways(text: str) -> tuple[str, ...]:
 
 
 def common_words(texts: Sequence[str]) -> frozenset[str]:
-    """Return the words of at least half of a column's texts, of three or more: they tell none from another."""
+    """Return the words of at least half of a column's texts, of three or more: they distinguish none."""
     counted = Counter(word for text in texts for word in set(tokens(text)))
     return frozenset(word for word, times in counted.items() if 2 * times >= len(texts) >= _FEWEST)
 
 
-def telling(text: str, common: Collection[str]) -> tuple[str, ...]:
-    """Return the words that tell a text from others: without common ones, and without a number before the first.
+def distinguishing(text: str, common: Collection[str]) -> tuple[str, ...]:
+    """Return the words that distinguish a text from others: without common ones, and without a number before the first.
 
-    Nothing where all words tell it, or the rest is not a word.
+    Nothing where all words do, or the rest is not a word.
     """
     words = tokens(text)
     first = next((at for at, word in enumerate(words) if not word.isdecimal()), 0)
