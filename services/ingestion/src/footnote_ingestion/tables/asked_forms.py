@@ -104,6 +104,8 @@ class AskedForm(AskedColumns):
         measure = placed.columns[0] if placed.columns else self._measure(by_header, said, filters)
         if compared is not None:
             measure = compared.column
+        if measure is None and DISTINCT in said:
+            measure = 0  # of different texts nothing is measured
         key = self._key(by_header, said, filters)
         if key is None:
             return None

@@ -340,14 +340,19 @@ class AskedWords:
         return not self.unknown
 
     def _is_asked_for(self, place: int) -> bool:
-        """Return whether a word stands beside one of a form, but for empty ones: "total weight", "how many pieces"."""
+        """Return whether a word stands beside one of a form, but for empty ones: "total weight", "how many pieces".
+
+        Not where a column's name stands directly on the form's other side: "pieces in total now".
+        """
         for step in (-1, 1):
             at = place + step
             while 0 <= at < len(self._asked) and (
                 self._taken.get(at) == "said" or (at not in self._taken and self._asked[at] in self._stop)
             ):
                 at += step
-            if at in self._of_measures:
+            while at in self._of_measures and at + step in self._of_measures:
+                at += step
+            if at in self._of_measures and self._taken.get(at + step) != "header":
                 return True
         return False
 
