@@ -18,7 +18,8 @@ from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
 from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, Unavailable
 from footnote_store.engine import EmbeddedEngine
-from footnote_store.filters import RowScope
+from footnote_store.expr import MAX_NODES
+from footnote_store.filters import Compare, Not, Or, RowScope, compile_expr
 from footnote_store.rows import MessageRow, chunk_schema, space_name
 from footnote_store.store import VectorStore
 from footnote_text.lexical import lexical_text
@@ -66,6 +67,14 @@ async def test_a_space_whose_making_broke_off_gets_its_indexes(tmp_path: Path, m
         ]
         await store.close()
     assert [[hit.chunk.text for hit in hits] for hits in found] == [[row.chunk.text]] * 2
+
+
+async def test_the_engine_takes_a_filter_with_as_many_conditions_as_one_may_have(store: VectorStore) -> None:
+    space = await store.ensure_space(DIMENSIONS)
+    await store.upsert(space, [make_row(make_chunk("x", ordinal=at, metadata={"at": at})) for at in range(MAX_NODES)])
+    first = tuple(Compare("at", "eq", at) for at in range(MAX_NODES - 6))
+    for wanted, count in ((Or(first), MAX_NODES - 6), (Not(Or(first)), 6)):
+        assert len(await store.read(space, compile_expr(wanted), MAX_NODES, 0)) == count
 
 
 async def test_a_chunk_comes_back_as_it_was_written(store: VectorStore) -> None:
