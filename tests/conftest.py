@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from support import base_environment, postgres, schemas
 
-pytest_plugins = ["support.run_report", "support.time_limit"]
+pytest_plugins = ["support.run_report", "support.time_limit", "support.whole_run"]
 
 # A slow machine is no failure, and a change fails by what it changed: the same examples each time.
 # `pytest --hypothesis-profile=default` looks for new ones.
