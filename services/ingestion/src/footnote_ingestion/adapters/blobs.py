@@ -22,6 +22,8 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from footnote_ingestion.adapters.documents import DocumentTable
 
 PART_BYTES = 256 * 1024
+_REQUEST_BYTES = 4 * 1024 * 1024
+"""Bytes of a file per request to a store that is not local: its timeout would count a slow reader's pauses too."""
 
 
 class Blobs:
@@ -84,15 +86,23 @@ class Blobs:
     async def parts(self, key: str) -> AsyncGenerator[bytes, None]:
         """Yield the file in parts of at most 256 KiB."""
         try:
-            result = await obstore.get_async(self._store, key)
-            async for piece in result.stream(min_chunk_size=PART_BYTES):
-                data = bytes(piece)
+            async for data in self._pieces(key):
                 for start in range(0, len(data), PART_BYTES):
                     yield data[start : start + PART_BYTES]
         except FileNotFoundError:
             raise
         except BaseError as error:
             raise Unavailable("The file store does not give the file", retry_after=5.0) from error
+
+    async def _pieces(self, key: str) -> AsyncGenerator[bytes, None]:
+        if self._root is not None:
+            async for piece in (await obstore.get_async(self._store, key)).stream(min_chunk_size=PART_BYTES):
+                yield bytes(piece)
+            return
+        size = (await obstore.head_async(self._store, key))["size"]
+        for start in range(0, size, _REQUEST_BYTES):
+            end = min(start + _REQUEST_BYTES, size)
+            yield bytes(await obstore.get_range_async(self._store, key, start=start, end=end))
 
     @asynccontextmanager
     async def as_file(self, key: str) -> AsyncIterator[Path]:
