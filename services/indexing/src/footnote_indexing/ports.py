@@ -326,10 +326,13 @@ class VectorClaims(Protocol):
         """Return how many vectors the searched revisions of all tenants lack."""
 
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
-        """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
+        """Record that `number` vectors were written and extend the claim; return whether it still holds."""
+
+    async def searched(self, key: RevisionKey) -> bool:
+        """Return whether a revision is searched."""
 
     async def settled(self, key: RevisionKey) -> None:
-        """Record that every row has its vector."""
+        """Record that every row has its vector, if the claim still holds."""
 
     async def release(self, key: RevisionKey) -> None:
         """Release the claim, so that another replica can try."""

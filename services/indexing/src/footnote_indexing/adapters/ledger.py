@@ -306,7 +306,8 @@ class LedgerTable(LedgerReading):
         """Set when the searched revisions of a document expire (Unix milliseconds), in all index versions.
 
         Returns their entries and a claim for the worker that rewrites the rows. While the claim lasts, the entry stays
-        even when retired, and hides rows that are written late. Revisions that owe vectors stay without a claim.
+        even when retired, and hides rows that are written late. A claim of the worker that makes owed vectors ends:
+        what it writes from now on may be overwritten with rows that were read before.
         """
         chosen = [
             revisions.c.collection_id == collection_id,
@@ -315,9 +316,8 @@ class LedgerTable(LedgerReading):
         ]
         claim = now_ms() + WRITER_TIMEOUT_MS
         async with self._database.write() as connection:
-            await connection.execute(sa.update(revisions).where(*chosen).values(expire_at=expire_at))
-            claimed = sa.update(revisions).where(*chosen, revisions.c.vectors_owed == 0)
-            await connection.execute(claimed.values(claimed_until=claim))
+            change = sa.update(revisions).where(*chosen).values(expire_at=expire_at, claimed_until=claim)
+            await connection.execute(change)
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             return [entry_of(row) for row in rows], claim
 

@@ -31,10 +31,15 @@ _OWED = (
 
 
 class VectorClaimTable:
-    """The vectors owed. A claim keeps other replicas away, and expires when its holder has died."""
+    """The vectors owed. A claim keeps other replicas away, and expires when its holder has died.
+
+    It also ends when the rows are relabelled. Its end names it: a worker that lost its claim changes nothing here.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._held: dict[RevisionKey, int] = {}
+        """Until when this process holds its claims, as the table has it."""
 
     async def claim(self, besides: Collection[RevisionKey], seconds: float) -> tuple[RevisionKey, bool] | None:
         """Claim the revision that would have been done first if work on each had begun at once; None if none is owed.
@@ -44,13 +49,14 @@ class VectorClaimTable:
         Returns its key, and whether its texts have a contextual header.
         """
         now, longest = now_ms(), int(seconds * 1000)
-        # A claim further ahead than twice the longest duration was made before the clock was set back.
-        latest = now + 2 * longest
+        # A claim further ahead was made before the clock was set back; that of a relabelling lasts twice as long.
+        latest = now + 3 * longest
         async with self._database.read() as connection:
             rows = list(await connection.execute(_OWED, {"now": now, "latest": latest, "most": len(besides) + 1}))
         for row in rows:
             key = RevisionKey(row.collection_id, row.index_version, row.document_id, row.revision)
             if key not in besides and await self._set(key, _free(now, latest), claimed_until=now + longest):
+                self._held[key] = now + longest
                 return key, bool(row.contextual_header)
         return None
 
@@ -84,17 +90,29 @@ class VectorClaimTable:
             return int((await connection.execute(query)).scalar_one() or 0)
 
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
-        """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
+        """Record that `number` vectors were written and extend the claim; return whether it still holds."""
         left = sa.case((revisions.c.vectors_owed > number, revisions.c.vectors_owed - number), else_=1)
-        return await self._set(key, sa.true(), vectors_owed=left, claimed_until=now_ms() + int(seconds * 1000))
+        until = now_ms() + int(seconds * 1000)
+        if not await self._set(key, self._holds(key), vectors_owed=left, claimed_until=until):
+            return False
+        self._held[key] = until
+        return True
+
+    async def searched(self, key: RevisionKey) -> bool:
+        """Return whether a revision is searched."""
+        query = sa.select(revisions.c.revision).where(is_revision(key), revisions.c.state == CURRENT)
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).first() is not None
 
     async def settled(self, key: RevisionKey) -> None:
-        """Record that every row has its vector."""
-        await self._set(key, sa.true(), vectors_owed=0, claimed_until=None)
+        """Record that every row has its vector, if the claim still holds."""
+        await self._set(key, self._holds(key), vectors_owed=0, claimed_until=None)
+        self._held.pop(key, None)
 
     async def release(self, key: RevisionKey) -> None:
         """Release the claim, so that another replica can try."""
-        await self._set(key, sa.true(), claimed_until=None)
+        await self._set(key, self._holds(key), claimed_until=None)
+        self._held.pop(key, None)
 
     async def forget_claims(self) -> None:
         """Delete all claims at start, where this process is the only writer: every earlier holder has died."""
@@ -106,6 +124,9 @@ class VectorClaimTable:
                 return
         async with self._database.write() as connection:
             await connection.execute(sa.update(revisions).values(claimed_until=None))
+
+    def _holds(self, key: RevisionKey) -> sa.ColumnElement[bool]:
+        return revisions.c.claimed_until == self._held.get(key, 0)
 
     async def _set(self, key: RevisionKey, only: sa.ColumnElement[bool], **values: object) -> bool:
         async with self._database.write_documents() as connection:

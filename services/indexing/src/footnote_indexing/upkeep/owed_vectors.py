@@ -76,8 +76,10 @@ class OwedVectors:
                 await self._write(index_version, key, vectorizer, some, with_header)
                 self.made += len(some)
                 if not await self._claims.paid(key, len(some), _CLAIM):
-                    await self._gone(index_version, key)
-                    return
+                    await self._claims.release(key)
+                    if not await self._claims.searched(key):
+                        await self._gone(index_version, key)
+                    return  # the rows were relabelled: a later round looks which ones lack a vector now
             if len(page) < _PAGE:
                 break
             offset += _PAGE
