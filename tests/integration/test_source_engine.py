@@ -256,6 +256,36 @@ async def test_writers_may_follow_the_run_of_a_source_that_another_began(edge: E
     assert last.state == ops.OPERATION_STATE_SUCCEEDED
 
 
+@pytest.mark.parametrize("due", ["by its interval", "by a call"])
+async def test_a_document_that_waits_holds_up_no_later_run_of_its_source(
+    edge: EdgeStub, origin: Origin, world: World, tmp_path: Path, due: str
+) -> None:
+    origin.items = {"a": "one", "b": "two"}
+    source = await begin(edge)
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+    origin.items = {"b": "two", "c": "three"}
+    request = pb.SyncSourceRequest(source_id=source.id)
+    first = (await edge.SyncSource(request)).operation
+    await world.until(lambda: b"three" in world.blobs.values())
+    looks = len(world.requests("ListDocumentChanges"))
+    await world.until(lambda: len(world.requests("ListDocumentChanges")) > looks + 2)
+    assert not (await edge.GetOperation(ops.GetOperationRequest(operation_id=first.id))).operation.HasField("end_time")
+    origin.items = {"c": "three"}
+    if due == "by a call":
+        assert (await edge.SyncSource(request)).operation.id == first.id
+    else:
+        database = tmp_path / "data" / "edge" / "edge.db"
+        await change(database, "UPDATE sources SET next_time = '2026-01-01 00:00:00'")
+    assert (await kept.ended(edge, first.id)).state == ops.OPERATION_STATE_SUCCEEDED
+    assert (await kept.get(edge, source)).in_step_time == source.in_step_time
+    second = (await edge.SyncSource(request)).operation
+    await world.until(lambda: len(world.documents) == 1)
+    gate.set()
+    assert (await kept.ended(edge, second.id)).state == ops.OPERATION_STATE_SUCCEEDED
+    assert (await kept.get(edge, source)).in_step_time.ToDatetime() > source.in_step_time.ToDatetime()
+    assert holds(world) == origin.items
+
+
 async def test_a_killed_runs_bytes_are_not_taken_for_a_newer_version(
     edge: EdgeStub, origin: Origin, world: World, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ from footnote.edge.v1.operations_pb2 import (
 )
 from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP, SOURCE_STATE_PARTIAL
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto
@@ -150,11 +151,12 @@ class Engine:
             if complete:
                 await self._delete_vanished(run, operation)
             await self._count(operation, tally, sum((await self._left(holder)).values()))
-        failed = await self._following.follow(scope, source, holder, lambda: self._cancelled(operation))
+        stopped = partial(self._stops_following, operation, source)
+        failed, ended = await self._following.follow(scope, source, holder, stopped)
         tally.done -= failed
         tally.failed += failed
         await self._count(operation, tally)
-        if error is None and not operation.failed_only:
+        if error is None and ended and not operation.failed_only:
             await self._sources.in_step(source.id, holder.token, began)
         return error
 
@@ -337,6 +339,13 @@ class Engine:
 
     async def _cancelled(self, operation: StoredOperation) -> bool:
         return await self._operations.is_cancelled(operation.id)
+
+    async def _stops_following(self, operation: StoredOperation, source: StoredSource) -> bool:
+        """Return whether a run ends although documents are in progress: cancelled, or the next one is due."""
+        if await self._cancelled(operation):
+            return True
+        now = await self._sources.read(source.id)
+        return now is None or (not now.paused and now.next_time is not None and utc(now.next_time) <= datetime.now(UTC))
 
     async def _check_cancelled(self, operation: StoredOperation) -> None:
         if await self._cancelled(operation):

@@ -36,12 +36,12 @@ class DocumentFollower:
         self._poll = poll
 
     async def follow(
-        self, scope: Scope, source: StoredSource, holder: Holder, cancelled: Callable[[], Awaitable[bool]]
-    ) -> int:
-        """Wait until every transferred document has ended; return how many items failed.
+        self, scope: Scope, source: StoredSource, holder: Holder, stopped: Callable[[], Awaitable[bool]]
+    ) -> tuple[int, bool]:
+        """Wait until every transferred document has ended; return how many items failed, and whether all have ended.
 
-        While none ends, documents are also read by their ids: ingestion may have lost them; see `Recheck`. A cancelled
-        run stops waiting: the next run continues.
+        While none ends, documents are also read by their ids: ingestion may have lost them; see `Recheck`. A run that
+        is `stopped` waits no longer: the next run continues.
         """
         waiting = await self._waiting(source)
         since: int | None = None
@@ -50,7 +50,7 @@ class DocumentFollower:
             since = int((oldest - SKEW).timestamp() * 1_000_000)
         failed = 0
         recheck, last = Recheck(), ""
-        while waiting and not await cancelled():
+        while waiting and not await stopped():
             look = self._looking(scope, source, waiting, since)
             ended, since = await until_available(look, self._ceiling)
             if ended:
@@ -63,7 +63,7 @@ class DocumentFollower:
                     recheck.ended(unnamed=True)
             if waiting:
                 await asyncio.sleep(self._poll / 2)
-        return failed
+        return failed, not waiting
 
     async def _settle(self, holder: Holder, waiting: dict[str, StoredItem], ended: Mapping[str, dict[str, Any]]) -> int:
         """Record items whose documents have ended, and wait for them no longer; return how many failed."""

@@ -28,7 +28,7 @@ from footnote_edge.settings import Settings
 from footnote_edge.sources.registry import Kinds, check
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Sealed, Vault
-from footnote_edge.sources.stored import ItemStore, SourceStore, StoredSource, source_missing
+from footnote_edge.sources.stored import LISTING, ItemStore, SourceStore, StoredSource, source_missing
 from footnote_edge.sources.views import item_view, source_view
 
 FIELDS = ("name", "settings", "secrets", "interval", "paused")
@@ -191,7 +191,7 @@ class Sources:
     async def sync(self, scope: Scope, source_id: str) -> Operation:
         """Begin to synchronise a source; return the operation, or the one already in progress.
 
-        One that only retries failed items, and lists nothing, is followed by another.
+        One that has listed the source already, or only retries failed items, is followed by another.
         """
         row = await self._seen(scope, source_id)
         if row.deleting:
@@ -203,7 +203,7 @@ class Sources:
             found = await self._source_store.active(row.id)
             if found is None:  # it ended in between
                 return await self.sync(scope, source_id)
-            if found.failed_only:
+            if found.failed_only or (row.run_id == found.id and row.run_listed != LISTING):
                 await self._source_store.make_due(row.id)
         return self._operations.shown(found, {row.collection_id: await self._name_of(scope, row)})
 
