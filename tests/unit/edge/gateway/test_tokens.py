@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from footnote_edge.gateway.tokens import ALGORITHMS, Tokens
 from footnote_edge.settings import Settings
-from footnote_kit.errors import Unauthenticated
+from footnote_kit.errors import Unauthenticated, Unavailable
 from support.doubles.issuer import provider
 
 AUDIENCE = "footnote"
@@ -84,6 +84,31 @@ async def test_a_key_that_the_issuer_withdrew_is_refused_after_ten_minutes(monke
         now = 601.0
         with pytest.raises(Unauthenticated):
             await tokens.identify(token)
+
+
+async def test_an_issuer_that_is_away_is_asked_for_its_keys_every_few_seconds_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each request holds a thread of the process until it times out, and other calls need those threads."""
+    now, clock, asked = 0.0, time.monotonic, 0
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + now)
+
+    def away() -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        raise ConnectionError
+
+    with provider() as issued:
+        tokens = Tokens(Settings(auth="jwt", jwt_jwks_url=f"{issued.address}/jwks", jwt_audience=AUDIENCE))
+        token = jwt.encode(good(), issued.private, algorithm="RS256", headers={"kid": "k1"})
+        with monkeypatch.context() as patched:
+            patched.setattr(issued, "keys", away)
+            for _ in range(3):
+                with pytest.raises(Unavailable):
+                    await tokens.identify(token)
+        assert asked == 1
+        now = 10.0
+        assert (await tokens.identify(token)).scope.user_id == "ann"
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "PS256"])

@@ -1,6 +1,7 @@
 """JSON web tokens (OIDC): verified by the issuer's keys, audience and time; claims give tenant, user and roles."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +27,8 @@ _OF_KEYS = {
 """Algorithms by the issuer's key type; the library crashes on a signature of another type."""
 _MALFORMED = (TypeError, ValueError, OverflowError, RecursionError)
 """Exceptions of the library for headers and claims with values of unexpected types."""
+_AGAIN = 5.0
+"""Seconds until an issuer that did not answer is asked again."""
 _LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 _ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
@@ -33,12 +36,33 @@ _ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
 _log = get_logger(__name__)
 
 
+class _IssuerKeys(jwt.PyJWKClient):
+    """The issuer's keys, fetched again after ten minutes; an issuer that does not answer is left alone for a while."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, lifespan=600, timeout=5)
+        self._not_before = 0.0
+
+    def fetch_data(self) -> Any:
+        """Fetch the keys; raises PyJWKClientConnectionError, for some seconds without a request after one that failed.
+
+        A request holds a thread of the process, and the lock that all tokens wait for, until it times out.
+        """
+        if time.monotonic() < self._not_before:
+            raise jwt.PyJWKClientConnectionError("The issuer did not answer a moment ago.")
+        try:
+            return super().fetch_data()
+        except jwt.PyJWKClientConnectionError:
+            self._not_before = time.monotonic() + _AGAIN
+            raise
+
+
 class Tokens:
     """Verifies tokens of one issuer."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._keys = jwt.PyJWKClient(settings.jwt_jwks_url, lifespan=600, timeout=5)
+        self._keys = _IssuerKeys(settings.jwt_jwks_url)
 
     async def identify(self, text: str) -> Identity:
         """Return the caller in a token's claims; raises Unauthenticated for an invalid token."""
@@ -55,7 +79,7 @@ class Tokens:
             )
         except jwt.PyJWKClientConnectionError as error:
             _log.error("jwks_unreachable", error=type(error).__name__)
-            raise Unavailable("Tokens cannot be verified now.", retry_after=5.0) from None
+            raise Unavailable("Tokens cannot be verified now.", retry_after=_AGAIN) from None
         except (jwt.PyJWTError, *_MALFORMED):
             raise Unauthenticated(REFUSAL) from None
         return Identity(self._scope(claims), Proof.TOKEN, expire_time=_end(claims["exp"]))
