@@ -24,7 +24,7 @@ from footnote.edge.v1.operations_pb2 import (
 )
 from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP, SOURCE_STATE_PARTIAL
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
+from footnote_database.transactions import utc
 from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto

@@ -61,6 +61,7 @@ class StoredSource:
     in_step_time: datetime | None = None
     away_since: datetime | None = None
     next_time: datetime | None = None
+    run_id: str = ""
     run_token: str = ""
     run_cursor: str = ""
     run_listed: int = LISTING
