@@ -107,7 +107,8 @@ class StoredData:
     """What one service stores.
 
     `files` is its folder of files; None when they are at `files_url` or there are none. `named` is an SQL statement
-    for its database that returns the required files, relative to that folder. `servers` are the addresses of further
+    for its database that returns the required files, relative to that folder, and `kept` one that returns all that
+    documents have; no other file is needed after a restore. `servers` are the addresses of further
     required servers, by purpose. `collections` is an SQL statement for the ids of the collections with rows in the
     vector store. `log` is its append-only log, if any. `samples` cover all values that it stores as bytes.
     """
@@ -116,6 +117,7 @@ class StoredData:
     files: Path | None = None
     files_url: str = ""
     named: str = ""
+    kept: str = ""
     servers: tuple[tuple[str, str], ...] = ()
     collections: str = ""
     log: AppendOnly | None = None

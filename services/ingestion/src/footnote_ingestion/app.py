@@ -48,6 +48,12 @@ _GROUPS = "footnote.internal.ingestion.v1alpha1.GroupService"
 _log = get_logger("footnote.ingestion")
 # Checks before storing are short and must not wait behind long parsing jobs: they have their own processes.
 _INSPECTORS = 2
+_KEPT = " UNION ".join(
+    f"SELECT {key} FROM documents"
+    for name in ("blob_key", "parsed_key", "searched_key")
+    for key in (name, f"'tables/' || substr({name}, {len('uploads/') + 1})")
+)
+"""`Stored.blob_keys` of all documents, in SQL."""
 
 
 async def build(runtime: Runtime) -> App:
@@ -179,4 +185,5 @@ def stored_data(data_dir: Path) -> storage.StoredData:
         files=None if settings.blob_url else blobs,
         files_url=settings.blob_url,
         named="SELECT blob_key FROM documents WHERE delete_time IS NULL AND blob_key <> ''",
+        kept=_KEPT,
     )

@@ -53,6 +53,7 @@ async def backup(deployment: Deployment, target: Path) -> Manifest:
         if one not in first:
             await asyncio.to_thread(_database, one, deployment, folder, made)
     await asyncio.to_thread(_files, deployment, folder, made)
+    await asyncio.to_thread(_drop_files, deployment, folder, made)
     made.left_out = sorted({*made.left_out, *_settings(folder)})
     await asyncio.to_thread(manifest.write, folder, made)
     return made
@@ -128,6 +129,25 @@ def _files(deployment: Deployment, folder: Path, made: Manifest) -> None:
             with suppress(FileNotFoundError):  # just deleted
                 shutil.copyfile(path, target.with_name(f"{target.name}.part"))
                 target.with_name(f"{target.name}.part").replace(target)
+
+
+def _drop_files(deployment: Deployment, folder: Path, made: Manifest) -> None:
+    """Remove the files that no document of the copied database has: deleted before it was copied, or added after.
+
+    Nothing would ever delete them once they are restored. Dumps of PostgreSQL are not read, so theirs stay.
+    """
+    for service, stored in deployment.services.items():
+        copy = made.databases.get(stored.databases[0].name) if stored.databases else None
+        if copy is None or copy.postgresql or not stored.kept:
+            continue
+        with closing(sqlite3.connect(f"file:{folder / copy.file}?mode=ro", uri=True)) as connection:
+            try:
+                kept = {str(name) for (name,) in connection.execute(stored.kept)}
+            except sqlite3.OperationalError:
+                continue  # of a release that had other columns
+        for path in list(files_below(folder / FILES / service)):
+            if path.relative_to(folder / FILES / service).as_posix() not in kept:
+                path.unlink()
 
 
 def files_below(folder: Path) -> Iterator[Path]:
