@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from footnote.types.v1.table_pb2 import Cell
+from footnote.types.v1.table_pb2 import Cell, Measure
+from footnote_ingestion.parsers.measures import measure_of
 from footnote_ingestion.parsers.numbers import Numbers
 
 
@@ -37,3 +38,38 @@ def test_more_digits_before_the_decimals_are_an_identifier(text: str) -> None:
 ])  # fmt: skip
 def test_a_day_may_have_a_clock(text: str, before: tuple[str, ...], day: str) -> None:
     assert read(text, *before).date == day
+
+
+@pytest.mark.parametrize(("text", "value", "currency", "scale"), [
+    ("£5m", 5, "GBP", 6),
+    ("€1.25 bn", 1.25, "EUR", 9),
+    ("(US$40k)", -40, "USD", 3),
+    ("£5", 5, "GBP", 0),
+])  # fmt: skip
+def test_a_letter_beside_a_currency_is_a_scale_and_no_unit(text: str, value: float, currency: str, scale: int) -> None:
+    assert read(text) == Cell(number=value, measure=Measure(currency=currency, scale=scale))
+
+
+@pytest.mark.parametrize("text", ["$ 3 h", "$2T", "€5 %"])
+def test_no_unit_stands_beside_a_currency(text: str) -> None:
+    assert not read(text).HasField("number")
+
+
+@pytest.mark.parametrize(("header", "currency", "scale"), [
+    ("Revenue (£m)", "GBP", 6),
+    ("Debt (€ bn)", "EUR", 9),
+    ("US$m", "USD", 6),
+    ("EURm", "EUR", 6),
+    ("Cost £000", "GBP", 3),
+    ("Cost, €k", "EUR", 3),
+    ("Ergebnis (T€)", "EUR", 3),
+    ("Resultat (MSEK)", "SEK", 6),
+    ("Price (£)", "GBP", 0),
+])  # fmt: skip
+def test_a_header_may_name_its_scale_by_letters(header: str, currency: str, scale: int) -> None:
+    assert measure_of((header,)) == Measure(currency=currency, scale=scale)
+
+
+@pytest.mark.parametrize(("text", "value"), [("(-5%)", -5), ("(+8%)", 8), ("(5%)", -5), ("-5%", -5), ("(-3)", -3)])
+def test_in_brackets_a_sign_of_its_own_decides(text: str, value: float) -> None:
+    assert read(text).number == value

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from footnote.types.v1.table_pb2 import Measure
 
-from footnote_ingestion.parsers.numbers import CODES, CURRENCIES, UNITS
+from footnote_ingestion.parsers.numbers import CODES, CURRENCIES, SHORT_SCALES, UNITS
 
 _SCALES = (
     (3, r"thousands?|tausend|tsd\.?|milliers?|miles|migliaia|milhares|duizend(?:en)?|'000s?|’000s?|000s|千"),
@@ -20,7 +20,11 @@ _SCALE = re.compile(
     "|".join(rf"(?P<s{power}>{_LED}(?:[A-Z]{{3}}\s|[€£$¥]\s?)?(?:{words})(?![^\W\d]))" for power, words in _SCALES),
     re.I,
 )
-_SHORT = re.compile(r"(?:^|[(\[\s])(?:(?P<thousand>[TkK])|(?P<million>[Mm]))(?P<sign>€|EUR|£|\$|CHF|USD)(?=$|[)\]\s,])")
+_SIGN = "|".join(map(re.escape, [*sorted(CURRENCIES, key=len, reverse=True), *sorted(CODES)]))
+_SHORT = re.compile(
+    rf"(?:^|[(\[\s])(?:(?P<before>[TkKMm])(?P<of>{_SIGN})|(?P<sign>{_SIGN})\s?(?P<after>000|{'|'.join(SHORT_SCALES)}))"
+    r"(?=$|[)\]\s,])"
+)
 _EXCEPT = re.compile(r"\b(?:except|unless|otherwise|sauf|außer|ausgenommen|salvo|excepto|eccetto|tranne)\b", re.I)
 _BRACKET = re.compile(r"[(\[（]([^()\[\]（）]{1,40})[)\]）]")
 _LONGEST_UNIT = 24
@@ -45,8 +49,9 @@ def _read(text: str, found: Measure) -> None:
         if scale is not None:
             found.scale = next(power for power, _ in _SCALES if scale[f"s{power}"])
         elif (short := _SHORT.search(text)) is not None:
-            found.scale = 3 if short["thousand"] else 6
-            found.currency = found.currency or CURRENCIES.get(short["sign"], short["sign"])
+            found.scale = SHORT_SCALES.get(short["before"] or short["after"], 3)  # "T€", "£000"
+            sign = short["of"] or short["sign"]
+            found.currency = found.currency or CURRENCIES.get(sign, sign)
     if not found.unit and not found.currency:
         for inside in (text, *_in_brackets(text)):
             _name(inside.strip(), found)

@@ -39,6 +39,8 @@ _UNIT_WORDS = (
     "min h lb oz ft mph Mbit/s Gbit/s MB/s GB/s kcal"
 )
 UNITS = frozenset(_UNIT_WORDS.split())
+SHORT_SCALES = {"k": 3, "K": 3, "m": 6, "M": 6, "mn": 6, "Mn": 6, "MM": 6, "bn": 9, "Bn": 9, "B": 9}
+"""Powers of ten of letters beside a currency, where they are no units: "£5m", "(€bn)"."""
 _STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺" + "".join(code[0] for code in CODES))
 _SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
 _POINT = re.compile(r"-?(?:0|[1-9][0-9]{0,19}+)\.[0-9]++")
@@ -158,18 +160,18 @@ class Numbers:
         return self._number(text) or self._date(text)
 
     def _number(self, text: str) -> bytes:
-        negative, unit, currency = False, "", ""
+        negative, unit, currency, scale = False, "", "", 0
         if text[0] == "(" and text.endswith((")", ")%", ") %")):
             negative, text = True, text[1:].replace(")", "", 1)
         if text[:1] in "+-" and text:
-            negative, text = negative ^ (text[0] == "-"), text[1:].lstrip()
+            negative, text = text[0] == "-", text[1:].lstrip()
         if text and not text[0].isdigit():
             sign = _SIGNS.match(text)
             found = sign[0] if sign else text[:3] if text[:3] in CODES else ""
             if found:
                 currency, text = CURRENCIES.get(found, found), text[len(found) :].lstrip()
                 if text[:1] == "-":
-                    negative, text = not negative, text[1:].lstrip()
+                    negative, text = True, text[1:].lstrip()
                 if text[:1] == "(" and text.endswith(")"):
                     negative, text = True, text[1:-1]
         if text and not text[-1].isdigit():
@@ -177,18 +179,20 @@ class Numbers:
             if tail is None:
                 return NOTHING
             text, found = tail[1], tail[2].strip()
-            if found == "%":
-                unit = found
-            elif (found in CURRENCIES or found in CODES) and not currency:
+            if currency:  # no unit stands beside one
+                scale = SHORT_SCALES.get(found, 0)
+                if not scale:
+                    return NOTHING
+            elif found in CURRENCIES or found in CODES:
                 currency = CURRENCIES.get(found, found)
-            elif found in UNITS:
+            elif found == "%" or found in UNITS:
                 unit = found
             else:
                 return NOTHING
         value = self._plain(text)
         if value is None:
             return NOTHING
-        return _NUMBER_TAG + _DOUBLE.pack(-value if negative else value) + measure_bytes(unit, currency)
+        return _NUMBER_TAG + _DOUBLE.pack(-value if negative else value) + measure_bytes(unit, currency, scale)
 
     def _plain(self, text: str) -> float | None:
         """Return an unsigned number if its separators are unambiguous."""
