@@ -129,3 +129,46 @@ def test_cells_keep_text_headers_values_and_places_to_the_chunk(form: str, size:
 
 def test_an_old_chunk_without_tables_has_no_rows() -> None:
     assert rows(Source(text="Part: Bolt; Stock: 1500")) == []
+
+
+def _merged_html(path: Path) -> None:
+    rows = ("<td rowspan=2>2021<td>Lille<td rowspan=2>300", "<td>Metz", "<td>2022<td>Nice<td>500")
+    path.write_text(f"<table><tr><th>Year<th>City<th>Budget{''.join(f'<tr>{row}' for row in rows)}</table>")
+
+
+def _merged_docx(path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(4, 3)
+    for row, texts in zip(table.rows, (("Year", "City", "Budget"), *_MERGED), strict=True):
+        for cell, text in zip(row.cells, texts, strict=True):
+            cell.text = text
+    for column in (0, 2):
+        table.cell(1, column).merge(table.cell(2, column))
+        table.cell(1, column).text = _MERGED[0][column]
+    document.save(str(path))
+
+
+def _merged_xlsx(path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (("Year", "City", "Budget"), *_MERGED):
+        sheet.append([int(text) if text.isdecimal() else text for text in row])
+    sheet.merge_cells("A2:A3")
+    sheet.merge_cells("C2:C3")
+    book.save(path)
+
+
+_MERGED = (("2021", "Lille", "300"), ("", "Metz", ""), ("2022", "Nice", "500"))
+
+
+@pytest.mark.parametrize(("form", "make"), [
+    ("html", _merged_html), ("docx", _merged_docx), ("xlsx", _merged_xlsx),
+])  # fmt: skip
+def test_a_merged_number_counts_once_and_names_every_row(
+    form: str, make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    make(path := tmp_path / f"merged.{form}")
+    found = kept(path)
+    assert [value(row.cells[2]) for row in found] == [300.0, "300", 500.0]
+    assert [value(row.cells[0]) for row in found] == [2021.0, 2021.0, 2022.0]

@@ -125,14 +125,18 @@ def _write_row(
         table.write(number, whole.text, [(0, 0, len(whole.text))], place)
         return
     values: list[str] = []
+    covered: set[int] = set()
     for column, cell in enumerate(row):
         again = column < len(above) and above[column] is cell
         beside = column > 0 and row[column - 1] is cell
+        if again or beside:
+            covered.add(column)
         left_out = (again and len(cell.text) > MOST_REPEATED) or (beside and (not headed or len(cell.text) > 100))
         values.append("" if left_out else cell.text)
         if unused and cell.text:
             unused.discard(column)
-    table.row(number, values, place, typed=[*map(out.numbers.cell, values)], bare=not headed)
+    typed = table.counted_once(values, [*map(out.numbers.cell, values)], covered)
+    table.row(number, values, place, typed=typed, bare=not headed)
 
 
 def _laid_out(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None) -> list[list[Cell]]:

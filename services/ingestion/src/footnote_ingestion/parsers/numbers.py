@@ -71,6 +71,11 @@ def of_value(value: object, measure: bytes = NOTHING) -> bytes:
     return _day(value.isoformat()) if isinstance(value, date) else NOTHING
 
 
+def is_number(value: bytes) -> bool:
+    """Return whether a cell's value is a number."""
+    return value[:1] == _NUMBER_TAG
+
+
 @lru_cache(maxsize=256)
 def measure_bytes(unit: str = "", currency: str = "", scale: int = 0) -> bytes:
     """Return the unit of a number, as the bytes of the cell's field."""
@@ -115,7 +120,7 @@ class Numbers:
             for column, text in enumerate(row):
                 if not text or text[0] not in _STARTS:
                     continue
-                if values and (value := values[column])[:1] == _NUMBER_TAG:
+                if values and is_number(value := values[column]):
                     (bare if _DOUBLE.unpack_from(value, 1)[0].is_integer() else broken).add(column)
                     self.cell(text)
                     continue

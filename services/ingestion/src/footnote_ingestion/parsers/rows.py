@@ -11,7 +11,8 @@ from footnote_text.a1 import column_letters, range_name
 
 from footnote_ingestion.parsers.base import TABLE_ROW, BlockWriter, Place
 from footnote_ingestion.parsers.measures import measure_of
-from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, row_text
+from footnote_ingestion.parsers.numbers import NOTHING, is_number
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, looks_like_year, row_text
 
 Headers = Sequence[str]
 """Headers of one column, from the outermost."""
@@ -140,11 +141,24 @@ class TableRows:
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
         """The header of each column as written in rows."""
         said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
+        self._naming = naming
         columns = []
         for at, path in enumerate(headers):
             measure = measure_of((*said, *path)) if at not in naming and (path or said) else None
             columns.append(TableColumn(headers=path, names_rows=at in naming, measure=measure))
         self._head = Table(number=self.number, name=name, columns=columns)
+
+    def counted_once(self, values: Sequence[str], typed: Typed, covered: Collection[int]) -> Typed:
+        """Return values of a row without numbers that merged cells repeat in `covered` columns: sums count each once.
+
+        Row names and years keep theirs, since questions name rows by them.
+        """
+        if not covered:
+            return typed
+        repeated = {
+            at for at in covered if at not in self._naming and is_number(typed[at]) and not looks_like_year(values[at])
+        }
+        return [NOTHING if at in repeated else one for at, one in enumerate(typed)]
 
     def row(
         self,

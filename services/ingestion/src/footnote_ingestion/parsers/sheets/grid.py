@@ -299,7 +299,7 @@ class GridWriter:
             self._unused.difference_update(column for column, value in enumerate(values) if value)
         assert self._table is not None
         text, spans = self._text(values, above) if above else row_text(self._table.names, values)
-        self._row(number, text, spans, values, typed, above)
+        self._row(number, text, spans, values, typed, above, covered)
 
     def _section(self, values: Sequence[str], own: Sequence[str]) -> None:
         """Take a row that has one cell as the possible name of a section."""
@@ -325,12 +325,13 @@ class GridWriter:
 
     def _row(
         self, number: int, text: str, spans: Sequence[Span], values: Sequence[str], typed: Typed | None,
-        above: Sequence[str] = (),
+        above: Sequence[str] = (), covered: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         assert self._table is not None
         place = self._places.of_range(number, spans[0][0], spans[-1][0])
         if typed is None:
             typed = [*map(self._out.numbers.cell, values)]
+        typed = self._table.counted_once(values, typed, covered)
         cells = self._places.of_row(number, len(values))
         self._table.write(number + 1, text, spans, place, cells=cells, typed=typed, above=above)
 
