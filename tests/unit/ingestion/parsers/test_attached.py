@@ -142,3 +142,12 @@ def test_files_beyond_the_bounds_are_said(
     left_out = sum(said.values())
     assert said == {BEYOND.format(left_out): left_out}
     assert [block.text for block in blocks].count("All prices rose.") == 5 - left_out < 5
+
+
+def test_one_file_says_nothing_of_how_another_writes_numbers(tmp_path: Path) -> None:
+    german = b"Ware;Preis;Tag\nA;1,5;31/01/2024\nB;2,75;30/01/2024\n"
+    english = b"Item\tUnits\tDay\nA\t1,234\t02/03/2024\nB\t2,500\t04/05/2024\n"
+    blocks, _ = read(bytes(mail(a_csv=german, b_tsv=english)), tmp_path)
+    cells = {one.cell.WhichOneof("value") for one in blocks[-1].anchors if one.cell.column > 1}
+    assert "B; Units: 2,500" in blocks[-1].text
+    assert cells == {None}

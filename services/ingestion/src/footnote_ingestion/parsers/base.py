@@ -174,7 +174,7 @@ class BlockWriter:
         self.tables = 0
         self.noticed = ParseWarnings()
         self.numbers = Numbers()
-        """Parses the cells of all tables of the file."""
+        """Parses the cells of all tables of the file; those of an embedded file have their own separators."""
         self.ocr_languages = limits.ocr_languages if limits.ocr_pictures else ""
         """OCR languages for pictures within documents; empty for none."""
         self.pictures_read: dict[str, str] = {}
@@ -202,14 +202,15 @@ class BlockWriter:
     @contextmanager
     def within(self, name: str) -> Iterator[None]:
         """Put everything written in the block under `name`, an embedded file, above that file's own headings."""
-        headings, above, pages = self._headings, self._above, self.pages
+        headings, above, pages, numbers = self._headings, self._above, self.pages, self.numbers
         self._above = [*headings, (0, name[:300])]
         self._headings = list(self._above)
         self.pages = lambda read, total: None
+        self.numbers = Numbers()
         try:
             yield
         finally:
-            self._headings, self._above, self.pages = headings, above, pages
+            self._headings, self._above, self.pages, self.numbers = headings, above, pages, numbers
 
     def warn(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import filetype
+import olefile  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers import added
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
@@ -44,7 +45,7 @@ MIME = {
 _PICTURES = {MIME[name]: name for name in ("png", "jpg", "tif", "webp")}
 _HEAD = 65_536
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-_OLE_STREAMS = (  # names in UTF-16, as in the container's directory
+_OLE_STREAMS = (
     ("EncryptedPackage", ""),
     ("WordDocument", "doc"),
     ("Workbook", "xls"),
@@ -134,9 +135,15 @@ def _unsupported(mime: str, what: str) -> ParseError:
 
 
 def _ole(path: Path) -> FileType:
-    data = path.read_bytes()
+    """Return the type by the container's own streams: those of attached and embedded files lie in its storages."""
+    try:
+        with olefile.OleFileIO(str(path)) as container:
+            found = {stream for stream, _ in _OLE_STREAMS if container.exists(stream)}
+    except Exception:  # damaged in any way: the names still stand in its directory, in UTF-16
+        data = path.read_bytes()
+        found = {stream for stream, _ in _OLE_STREAMS if f"{stream}\0".encode("utf-16-le") in data}
     for stream, document_type in _OLE_STREAMS:
-        if (stream + "\0").encode("utf-16-le") in data:
+        if stream in found:
             if not document_type:
                 raise ParseError(PASSWORD_PROTECTED, "The Office file opens only with a password.")
             return _known(document_type)
