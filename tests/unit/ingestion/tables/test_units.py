@@ -58,6 +58,20 @@ def test_a_scale_is_said_with_its_unit(compute: Compute) -> None:
     assert found.text.endswith(": 6.5 × 10^6 EUR")
 
 
+@pytest.mark.parametrize(("question", "wanted"), [
+    ("Which names have a level below -5?", ["Item 1: -12", "Item 4: -20"]),
+    ("Which names have a level of at most −12?", ["Item 1: -12", "Item 4: -20"]),
+    ("Which names have a level above -15?", ["Item 1: -12", "Item 2: 0.1", "Item 3: 9"]),
+    ("Which names have a level below 0.125?", ["Item 1: -12", "Item 2: 0.1", "Item 4: -20"]),
+    ("Which names have a level above 5-10?", []),
+])  # fmt: skip
+def test_a_limit_keeps_its_sign_and_its_decimals(compute: Compute, question: str, wanted: list[str]) -> None:
+    found = compute(question, a=rows("Level", -12, 0.1, 9, -20))
+    lines = [] if found is None else found.text.splitlines()[1:]
+    assert lines == [f"- {one}" for one in wanted]
+    assert found is None or found.confirmed
+
+
 def test_a_weight_is_in_no_currency(compute: Compute) -> None:
     header = "Weight (kg);Cost;Currency"
     text = rows(header, "12;5;EUR", "7;4;USD", "3;6;GBP")

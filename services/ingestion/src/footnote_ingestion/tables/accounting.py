@@ -15,6 +15,7 @@ from footnote_text.stopwords import STOP_WORDS
 from sqlglot import exp
 
 from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.asked_numbers import number_of, numbers_of
 from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.forms import Subject
 
@@ -63,19 +64,20 @@ def discrepancies(
 
     `subjects` are the tables that the statement reads, `others` those that it could have read.
     """
-    return _Accounting(forms.tokens(question), tree, subjects, others, words).discrepancies()
+    return _Accounting(question, tree, subjects, others, words).discrepancies()
 
 
 class _Accounting:
     def __init__(
         self,
-        asked: Sequence[str],
+        question: str,
         tree: exp.Expr,
         subjects: Sequence[Subject],
         others: Sequence[Subject],
         words: Locale,
     ) -> None:
-        self._asked, self._tree, self._subjects, self._words = asked, tree, subjects, words
+        self._asked, self._tree, self._subjects, self._words = forms.tokens(question), tree, subjects, words
+        self._written = numbers_of(question, words.code)
         self._others = others
         self._stop = {fold(word) for word in STOP_WORDS.get(words.code, ())}
         self._taken: set[int] = set()
@@ -139,18 +141,23 @@ class _Accounting:
         for node in self._tree.find_all(exp.Literal):
             if node.is_string or isinstance(node.parent, exp.Group | exp.Ordered | exp.Round):
                 continue
-            value = float(node.name)
-            free = [(at, one) for at, one in self._free() if one[0].isdecimal()]
-            place = next((at for at, one in free if forms.number_of(one) == value), -1)
+            value = -float(node.name) if isinstance(node.parent, exp.Neg) else float(node.name)
+            place = next((at for at, one in self._free() if one[0].isdecimal() and self._writes(at, value)), -1)
             if place < 0 and isinstance(node.parent, exp.Limit):
                 numbers = self._words.tables.numbers
                 place = next((at for at, one in self._free() if forms.place_of(one, numbers) == value), -1)
                 if value == 1 and place < 0 and said & {"highest", "lowest"}:
                     continue
             if place >= 0:
-                self._taken.add(place)
+                self._taken.update(self._written[place].places if place in self._written else [place])
             else:
                 self._found.not_asked.append(node.name)
+
+    def _writes(self, place: int, value: float) -> bool:
+        """Return whether a number of the question is one of the statement; without its sign where that is unclear."""
+        if place in self._written:
+            return self._written[place].value == value
+        return number_of(self._asked[place], self._words.code) == abs(value)
 
     def _headers(self) -> None:
         """Take the headers of the columns used; a column of numbers that the question names as well is a doubt."""

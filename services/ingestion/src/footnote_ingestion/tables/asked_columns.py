@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from footnote_ingestion.tables.asked_numbers import numbers_of
 from footnote_ingestion.tables.asked_words import AskedWords
-from footnote_ingestion.tables.currencies import sets_apart_by_space
 from footnote_ingestion.tables.forms import (
     BRACKETS,
     DISTINCT,
@@ -15,12 +15,9 @@ from footnote_ingestion.tables.forms import (
     TOTAL,
     Filter,
     alike,
-    number_of,
     tokens,
     units,
 )
-
-_THOUSANDS = 3
 
 
 class AskedColumns(AskedWords):
@@ -96,28 +93,15 @@ class AskedColumns(AskedWords):
         return all(one in self._stop or any(alike(word, one) for word in self._asked) for one in header)
 
     def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
-        found = []
+        found, numbers = [], numbers_of(self._text, self._language)
         for form, op in LIMITS.items():
             place = said.get(form)
             if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
                 place += 1  # "more than the 200"
-            if place in self._free() and place is not None and self._asked[place][0].isdecimal():
-                digits = self._digits(place)
-                found.append((op, number_of("".join(self._asked[at] for at in digits))))
-                self._take(digits, "number")
+            if place in self._free() and place is not None and (number := numbers.get(place)) is not None:
+                found.append((op, number.value))
+                self._take(number.places, "number")
         return found
-
-    def _digits(self, place: int) -> range:
-        """Return the places of a number of which spaces set thousands apart, where a language writes it so."""
-        end, written = place + 1, self._asked[place]
-        while (
-            end in self._free() and len(self._asked[end]) == _THOUSANDS and self._asked[end].isdecimal()
-            and len(self._asked[place]) <= _THOUSANDS and sets_apart_by_space(self._language)
-            and f"{written} {self._asked[end]}" in " ".join(self._text.split())
-        ):  # fmt: skip
-            written += f" {self._asked[end]}"
-            end += 1
-        return range(place, end)
 
     def _may_be_numbers(self, column: int) -> bool:
         """Return whether a column of texts looks like one of numbers, as "62,994" does, which may be 63 or 62994."""

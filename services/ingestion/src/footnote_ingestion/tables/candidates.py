@@ -171,12 +171,13 @@ def _of_measure(
         for at, most in _mosts(asked, numbers):
             form = Form(kind, measure, key, most=most, filters=filters)
             yield Candidate(form, shown | {at}, frozenset({at}), len(filters))
-    for at in numbers:
+    for number in (asked.written[at] for at in numbers if at in asked.written):
+        at = number.places[0]
         for op in (">", "<"):
-            limit = Filter(measure, op, forms.number_of(asked.tokens[at]))
+            limit = Filter(measure, op, number.value)
             for kind in (forms.ROWS, forms.COUNT):
                 form = Form(kind, measure, key, filters=[*filters, limit])
-                yield Candidate(form, shown | {at}, frozenset({at}), len(filters))
+                yield Candidate(form, shown.union(number.places), frozenset({at}), len(filters))
 
 
 def _bests(

@@ -239,14 +239,6 @@ def runs(header: str) -> Iterator[Sequence[str]]:
         yield run
 
 
-def number_of(text: str) -> float:
-    """Return the number that a word writes, with a comma or a point."""
-    whole, _, part = text.replace(",", ".").rpartition(".")
-    if whole and len(part) == 3:
-        return float(whole.replace(".", "") + part)
-    return float(f"{whole.replace('.', '')}.{part}" if whole else part)
-
-
 def place_of(word: str, numbers: Sequence[str]) -> int:
     """Return the number that a word is, of those that a locale lists from two; 0 for none."""
     return next((place for place, one in enumerate(numbers, 2) if fold(one) == word), 0)

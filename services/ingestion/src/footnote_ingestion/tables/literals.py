@@ -77,7 +77,7 @@ def _gaps(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
     before, after = text[: places[0][0]], text[places[-1][1] :]
     first, last = _touching(before[::-1])[::-1], _touching(after)
     inner = [
-        "".join(char for char in text[one[1] : two[0]] if _is_sign(char) and not _is_dash(char))
+        "".join(char for char in text[one[1] : two[0]] if _is_sign(char) and not is_dash(char))
         for one, two in pairwise(places)
     ]
     return [_plain(first), *map(_plain, inner), _plain(last)]
@@ -90,15 +90,16 @@ def _touching(text: str) -> str:
 
 
 def _is_sign(char: str) -> bool:
-    return char in _SIGNS or _is_dash(char) or unicodedata.category(char) == "Sm"
+    return char in _SIGNS or is_dash(char) or unicodedata.category(char) == "Sm"
 
 
-def _is_dash(char: str) -> bool:
+def is_dash(char: str) -> bool:
+    """Return whether a character is a hyphen, a dash or a minus sign."""
     return char == "−" or unicodedata.category(char) == "Pd"
 
 
 def _plain(signs: str) -> str:
-    return "".join("-" if _is_dash(one) else one for one in signs)
+    return "".join("-" if is_dash(one) else one for one in signs)
 
 
 def _same_capitals(word: str, text: str) -> bool:

@@ -10,6 +10,7 @@ from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
 from footnote_ingestion.tables import forms, literals
+from footnote_ingestion.tables.asked_numbers import Number, numbers_of
 from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.forms import Subject
 
@@ -69,6 +70,8 @@ class Asked:
     """The whole question, as it was written."""
     counted: int = -1
     """The place of the noun that is counted, -1 for none."""
+    written: Mapping[int, Number] = field(default_factory=dict)
+    """The numbers, by the places of their first words, as `numbers_of` has them."""
 
     @staticmethod
     def of(question: str, words: TableWords, language: str) -> Asked:
@@ -89,7 +92,10 @@ class Asked:
         named = {fold(one) for one in (*words.numbers, *_MONTHS.get(language, "").split())}
         counts = frozenset(at for at, one in enumerate(tokens) if one in named and at not in spoken)
         nothing = frozenset(empty - spoken - counts)
-        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, question, counted)
+        return Asked(
+            tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, question, counted,
+            numbers_of(question, language),
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
