@@ -104,6 +104,7 @@ REFUSED = {
     "gateway.enabled=true": "gateway.name is empty: name the Gateway",
     "gateway.enabled=true,gateway.name=g,mtls.enabled=true": "name it in mtls.gatewayCaConfigMap",
     "ingress.enabled=true": "name at least one",
+    "ingress.enabled=true,ingress.http.host=h": "networkPolicy.clients is empty, so what comes through the ingress",
     "externalSecrets.enabled=true": "name the SecretStore",
 }
 """Values that do not fit one another, and the sentence that says so."""

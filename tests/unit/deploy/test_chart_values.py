@@ -1,12 +1,14 @@
 """Foreign stages in the chart, unique keys, and documented values."""
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from footnote_kit.settings import DEFAULT_PORTS
-from support.chart import CHART, HELM, VALUES, container, kinds, once, rendered, template, workload
+from support.chart import CHART, HELM, VALUES, container, helm, kinds, once, rendered, template, workload
 
 pytestmark = [
     pytest.mark.slow,
@@ -130,3 +132,32 @@ def test_every_value_is_read_by_a_template() -> None:
     # Kubernetes' own structures are passed on whole.
     whole = re.compile(r"\.(resources|annotations|labels)\.")
     assert [leaf for leaf in unread if not whole.search(leaf)] == []
+
+
+def test_edge_reaches_sources_only_where_it_is_let_and_an_install_says_which_it_is(tmp_path: Path) -> None:
+    chart = shutil.copytree(CHART, tmp_path / "footnote")
+    notes = chart / "templates" / "NOTES.txt"
+    # Only an install prints the notes, which wants a cluster: they are rendered as a manifest here.
+    (chart / "templates" / "_notes.tpl").write_text(f'{{{{ define "notes" }}}}{notes.read_text()}{{{{ end }}}}')
+    (chart / "templates" / "notes.yaml").write_text('kind: Notes\ntext: {{ include "notes" . | quote }}\n')
+
+    def edge(*given: str) -> tuple[list[dict[str, Any]], str]:
+        made = once(helm("template", "footnote", str(chart), "--kube-version", "1.36.0", *given).stdout)
+        (said,) = [one["text"] for one in made if one["kind"] == "Notes"]
+        policies = {one["metadata"]["name"]: one["spec"] for one in made if one["kind"] == "NetworkPolicy"}
+        return policies.get("footnote-edge", {}).get("egress", []), said
+
+    unreached = "Edge reaches no web site, repository, bucket, mailbox or feed"
+    shut, said = edge()
+    assert not [one for one in shut if "ipBlock" in str(one)]
+    assert unreached in said
+    sources = "networkPolicy.egress.sources"
+    opened, said = edge("--set", f"{sources}.enabled=true")
+    (rule,) = [one for one in opened if one not in shut]
+    assert [one["port"] for one in rule["ports"]] == [22, 80, 443, 993]  # SSH, HTTP, HTTPS, IMAP over TLS
+    assert "10.0.0.0/8" in rule["to"][0]["ipBlock"]["except"]
+    assert unreached not in said
+    narrowed, _ = edge("--set", f"{sources}.enabled=true,{sources}.ports={{443}}", "--set-json", f"{sources}.to=[]")
+    assert {"ports": [{"port": 443}]} in narrowed
+    assert unreached not in edge("--set", "networkPolicy.egress.enabled=false")[1]
+    assert unreached not in edge("--set", "networkPolicy.enabled=false")[1]

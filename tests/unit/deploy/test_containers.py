@@ -86,7 +86,9 @@ def test_compose_runs_every_service_on_its_own_port(stage: str, port: int) -> No
 
 def test_keys_of_providers_go_to_the_services_that_call_them_only() -> None:
     holders = {name for name, one in COMPOSE["services"].items() if "OPENAI_API_KEY" in (one.get("environment") or {})}
-    assert holders == {"indexing", "retrieval", "generation"}
+    assert holders == {"indexing", "retrieval", "augmentation", "generation"}  # `cosine` embeds in augmentation
+    reranker = {"FOOTNOTE_AUGMENTATION_RERANK_URL", "FOOTNOTE_AUGMENTATION_RERANK_API_KEY"}
+    assert reranker <= set(COMPOSE["services"]["augmentation"]["environment"])
     for stage in DEFAULT_PORTS:  # who gets which Secret, where there are some: test_chart.py
         assert container(stage)["envFrom"] == [{"configMapRef": {"name": "footnote"}}]
     shared = named("ConfigMap", "footnote")
