@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.table_pb2 import Cell, Measure
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.measures import measure_of
 from footnote_ingestion.parsers.numbers import Numbers
 
@@ -73,3 +78,30 @@ def test_a_header_may_name_its_scale_by_letters(header: str, currency: str, scal
 @pytest.mark.parametrize(("text", "value"), [("(-5%)", -5), ("(+8%)", 8), ("(5%)", -5), ("-5%", -5), ("(-3)", -3)])
 def test_in_brackets_a_sign_of_its_own_decides(text: str, value: float) -> None:
     assert read(text).number == value
+
+
+@pytest.mark.parametrize(("text", "before", "value"), [
+    ("1.234", ("2", "3.141"), None),  # ratios, or thousands
+    ("1,234", ("987",), 1234),
+    ("1.234", ("987",), 1234),
+    ("1.234", ("2", "3.14"), 1.234),
+])  # fmt: skip
+def test_only_a_number_of_like_size_shows_what_separates_thousands(
+    text: str, before: tuple[str, ...], value: float | None
+) -> None:
+    found = read(text, *before)
+    assert (found.number if found.HasField("number") else None) == value
+
+
+@pytest.mark.parametrize(("table", "value"), [
+    ("Name,Ratio\nA,2\nB,1.234\nC,3.141\n", [2, 1.234, 3.141]),
+    ("Name,Price\nA,100\nB,1.234\n", [100, 1.234]),
+    ('Name,Price\nA,"1.234,50"\nB,1.234\n', [1234.5, 1234]),
+    ("Name;Price\nA;100\nB;1.234\n", [100, 1234]),
+])  # fmt: skip
+def test_where_commas_delimit_points_separate_decimals(table: str, value: list[float], tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(table)
+    blocks: list[Block] = []
+    parser_for("csv").parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert [block.anchors[1].cell.number for block in blocks] == value

@@ -56,6 +56,8 @@ _SLASH_DAY = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})" + _CLOCK)
 _TRUTH = {"true": True, "false": False}
 _MAYBE = _STARTS | frozenset("tTfF")
 _LONGEST, _MOST_KNOWN = 40, 4096
+_LEAST_BARE = 100
+"""A whole number from here on shows that the marks of its column separate thousands: the others would be far less."""
 
 
 def of_value(value: object, measure: bytes = NOTHING) -> bytes:
@@ -100,10 +102,15 @@ def _day(text: str) -> bytes:
 
 
 class Numbers:
-    """Parses the cells of one document; the separators seen in one cell apply to the others."""
+    """Parses the cells of one document; the separators seen in one cell apply to the others.
 
-    def __init__(self) -> None:
+    Where `commas_delimit` cells, points separate decimals unless a cell shows otherwise: files with decimal commas are
+    delimited by semicolons.
+    """
+
+    def __init__(self, *, commas_delimit: bool = False) -> None:
         self._decimal = ""  # the decimal separator, "?" if cells disagree
+        self._commas_delimit = commas_delimit
         self._day_first: bool | None = None
         self._known: dict[str, bytes] = {}
 
@@ -111,7 +118,7 @@ class Numbers:
         """Look at the first rows of a table before parsing it; `own` are the values that the file itself holds.
 
         A column with "987" and "1,234" has no decimals: its mark separates thousands. So has a column of a sheet whose
-        numbers are whole.
+        numbers are whole. Whole numbers below 100 say nothing: "2" and "1.234" may be ratios.
         """
         bare: set[int] = set()
         broken: set[int] = set()
@@ -121,19 +128,23 @@ class Numbers:
                 if not text or text[0] not in _STARTS:
                     continue
                 if values and is_number(value := values[column]):
-                    (bare if _DOUBLE.unpack_from(value, 1)[0].is_integer() else broken).add(column)
+                    number = _DOUBLE.unpack_from(value, 1)[0]
+                    if not number.is_integer():
+                        broken.add(column)
+                    elif abs(number) >= _LEAST_BARE:
+                        bare.add(column)
                     self.cell(text)
                     continue
                 body = text.strip("-+()−–$€£ ")
                 if body.isdecimal() and body.isascii():
-                    if len(body) < 4 and body != "0":
+                    if len(body) == 3 and int(body) >= _LEAST_BARE:
                         bare.add(column)
                     continue
                 self.cell(text)
                 if len(body) in (5, 6, 7) and body[-4] in ".," and (body[:-4] + body[-3:]).isdecimal():
                     marked[column] = body[-4] if marked.get(column, body[-4]) == body[-4] and body[0] != "0" else ""
         for column, mark in marked.items():
-            if mark and column in bare - broken and not self._decimal:
+            if mark and column in bare - broken and not self._decimal and not (mark == "." and self._commas_delimit):
                 self._shows("," if mark == "." else ".")
 
     def cell(self, text: str) -> bytes:
@@ -221,6 +232,8 @@ class Numbers:
             before, _, after = text.partition(mark)
             if len(after) != 3 or not 0 < len(before) < 4 or before[0] == "0":
                 decimal = mark
+            elif not self._decimal and mark == "." and self._commas_delimit:
+                return float(text)
             elif self._decimal in ("", "?"):
                 return None
             else:

@@ -149,7 +149,9 @@ class CsvParser:
         if text.startswith("sep=") and "\n" in text[:8]:
             text = text[text.index("\n") + 1 :]
         csv.field_size_limit(max(len(text), csv.field_size_limit()))  # the process's own: never lowered
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text))
+        separator = delimiter(text)
+        out.numbers = Numbers(commas_delimit=separator == "," and separator in text)
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         try:
             write_grid(_limited(records, limits.rows), out)
         except csv.Error as error:
