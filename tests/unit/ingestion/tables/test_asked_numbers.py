@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import sqlglot
+from footnote.types.v1.table_pb2 import Measure
 from footnote_ingestion.tables import accounting
 from footnote_ingestion.tables.asked_forms import read
 from footnote_ingestion.tables.asked_numbers import number_of, numbers_of
@@ -68,6 +71,16 @@ def test_points_and_commas(word: str, language: str, number: float | None) -> No
     assert number_of(word, language) == number
 
 
+@pytest.mark.parametrize(("question", "language", "power", "size"), [
+    ("3 million", "en", 6, 2), ("3 Milliarden", "de", 9, 2), ("3 Mio. Euro", "de", 6, 2), ("3 Billionen", "de", 12, 2),
+    ("3万", "zh", 4, 2), ("3万亿", "zh", 12, 3), ("2,5 millions", "fr", 6, 2), ("3 items", "en", None, 1),
+    ("3, million", "en", None, 1), ("3 M", "en", None, 1),
+])  # fmt: skip
+def test_words_for_powers_of_ten(question: str, language: str, power: int | None, size: int) -> None:
+    found = numbers_of(question, language)[0]
+    assert (found.power, found.places) == (power, range(size))
+
+
 def test_a_range_has_no_signs_and_other_numbers_stay() -> None:
     found = numbers_of("5-10 and -€7, €-8, (-9) or 1 000", "en")
     assert {place: one.value for place, one in found.items()} == {3: -7.0, 4: -8.0, 5: -9.0, 7: 1.0, 8: 0.0}
@@ -81,11 +94,14 @@ def test_a_range_has_no_signs_and_other_numbers_stay() -> None:
     ("How many cities have a temperature below 5?", "-5", True),
     ("How many cities have a temperature below 1.025?", "1.025", False),
     ("How many cities have a temperature below 1.025?", "1025", True),
+    ("How many cities have a temperature below 3 million?", "3000", False),
+    ("How many cities have a temperature below 3 million?", "3", True),
+    ("How many cities have a temperature below 5000 euros?", "5000", True),
 ])  # fmt: skip
-def test_a_query_without_the_sign_or_decimals_of_the_question_is_doubted(
-    question: str, limit: str, doubted: bool
-) -> None:
+def test_a_query_with_another_number_than_the_question_is_doubted(question: str, limit: str, doubted: bool) -> None:
     tree = sqlglot.parse_one(f'SELECT COUNT(*) FROM t WHERE "Temperature" < {limit}', dialect="duckdb")
-    found = accounting.discrepancies(question, tree, [PLACES], [], locales.choose("en"))
+    thousands = replace(PLACES, measures={2: Measure(scale=3)})
+    subject = thousands if question.endswith(("million?", "euros?")) else PLACES
+    found = accounting.discrepancies(question, tree, [subject], [], locales.choose("en"))
     assert bool(found.not_asked) is doubted
     assert any(word.strip("-")[0].isdecimal() for word in found.left_out) is doubted

@@ -72,6 +72,38 @@ def test_a_limit_keeps_its_sign_and_its_decimals(compute: Compute, question: str
     assert found is None or found.confirmed
 
 
+@pytest.mark.parametrize(("header", "values", "limit", "wanted"), [
+    ("Revenue (€ thousand)", (5500, 8100, 3), "5000", [1, 2]),  # as the column counts
+    ("Revenue (€ thousand)", (5500, 8100, 3), "5000 euros", None),  # 5 or 5000
+    ("Revenue (€ thousand)", (5500, 8100, 3), "€5000", None),
+    ("Revenue (€ thousand)", (5500, 8100, 3), "EUR 5000", None),
+    ("Revenue (€ thousand)", (5500, 8100, 3), "6 million euros", [2]),
+    ("Revenue (€ thousand)", (5500, 8100, 3), "0.002 million", [1, 2, 3]),
+    ("Revenue (€ million)", (5, 8, 3), "6 million", [2]),
+    ("Revenue (€)", (5e6, 8e6, 3e6), "6 million euros", [2]),
+    ("Revenue (€)", (5500, 8100, 3), "5000 euros", [1, 2]),
+    ("Revenue (€)", (5500, 8100, 3), "5k", None),
+    ("Revenue", (0.5, 0.3, 30.5), "25%", None),
+    ("Revenue", ("50%", "30%", "20%"), "25%", [1, 2]),
+    ("Revenue (%)", (50, 30, 20), "25 %", [1, 2]),
+    ("Revenue (%)", (50, 30, 20), "25", [1, 2]),
+    ("Revenue (kg)", (50, 30, 20), "25 kg", [1, 2]),
+    ("Revenue (kg)", (50, 30, 20), "25kg", [1, 2]),
+    ("Revenue (kg)", (50, 30, 20), "25 t", None),
+    ("Revenue (km/h)", (50, 30, 20), "25 km/h", [1, 2]),
+])  # fmt: skip
+def test_a_limit_is_in_what_the_column_counts(
+    compute: Compute, header: str, values: tuple[object, ...], limit: str, wanted: list[int] | None
+) -> None:
+    found = compute(f"Which names have a revenue above {limit}?", a=rows(header, *values))
+    if wanted is None:
+        assert found is None
+        return
+    assert found is not None
+    assert [line.split(":")[0] for line in found.text.splitlines()[1:]] == [f"- Item {one}" for one in wanted]
+    assert not found.doubts
+
+
 def test_a_weight_is_in_no_currency(compute: Compute) -> None:
     header = "Weight (kg);Cost;Currency"
     text = rows(header, "12;5;EUR", "7;4;USD", "3;6;GBP")

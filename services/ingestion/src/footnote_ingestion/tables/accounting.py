@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from footnote.types.v1.table_pb2 import Measure
 from footnote_text.lexical import fold
 from footnote_text.locales import Locale
 from footnote_text.stopwords import STOP_WORDS
@@ -142,7 +143,9 @@ class _Accounting:
             if node.is_string or isinstance(node.parent, exp.Group | exp.Ordered | exp.Round):
                 continue
             value = -float(node.name) if isinstance(node.parent, exp.Neg) else float(node.name)
-            place = next((at for at, one in self._free() if one[0].isdecimal() and self._writes(at, value)), -1)
+            counted = self._measure(node)
+            there = (at for at, one in self._free() if one[0].isdecimal() and self._writes(at, value, counted))
+            place = next(there, -1)
             if place < 0 and isinstance(node.parent, exp.Limit):
                 numbers = self._words.tables.numbers
                 place = next((at for at, one in self._free() if forms.place_of(one, numbers) == value), -1)
@@ -153,10 +156,20 @@ class _Accounting:
             else:
                 self._found.not_asked.append(node.name)
 
-    def _writes(self, place: int, value: float) -> bool:
+    def _measure(self, node: exp.Literal) -> Measure:
+        """Return what the column counts that a number is compared with."""
+        compared = node.find_ancestor(exp.Predicate)
+        column = compared.find(exp.Column) if compared is not None else None
+        named = "" if column is None else column.name.casefold()
+        every = (
+            (header, subject.measures.get(at)) for subject in self._subjects for at, header in subject.headers.items()
+        )
+        return next((one for header, one in every if one is not None and header.casefold() == named), Measure())
+
+    def _writes(self, place: int, value: float, column: Measure) -> bool:
         """Return whether a number of the question is one of the statement; without its sign where that is unclear."""
         if place in self._written:
-            return self._written[place].value == value
+            return self._written[place].among(column) == value
         return number_of(self._asked[place], self._words.code) == abs(value)
 
     def _headers(self) -> None:

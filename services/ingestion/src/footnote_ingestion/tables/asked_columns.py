@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from footnote_ingestion.tables.asked_numbers import numbers_of
+from footnote_ingestion.tables.asked_numbers import Number, numbers_of
 from footnote_ingestion.tables.asked_words import AskedWords
 from footnote_ingestion.tables.forms import (
     BRACKETS,
@@ -92,14 +92,14 @@ class AskedColumns(AskedWords):
         header = tokens(BRACKETS.sub(" ", self._subject.headers[column]))
         return all(one in self._stop or any(alike(word, one) for word in self._asked) for one in header)
 
-    def _limits(self, said: Mapping[str, int]) -> list[tuple[str, float]]:
+    def _limits(self, said: Mapping[str, int]) -> list[tuple[str, Number]]:
         found, numbers = [], numbers_of(self._text, self._language)
         for form, op in LIMITS.items():
             place = said.get(form)
             if place is not None and self._asked[place : place + 1] and self._asked[place] in self._stop:
                 place += 1  # "more than the 200"
             if place in self._free() and place is not None and (number := numbers.get(place)) is not None:
-                found.append((op, number.value))
+                found.append((op, number))
                 self._take(number.places, "number")
         return found
 

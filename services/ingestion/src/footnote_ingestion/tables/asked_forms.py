@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from footnote.types.v1.table_pb2 import Measure
 from footnote_text.locales import TableWords
 
 from footnote_ingestion.tables.asked_columns import AskedColumns
@@ -115,7 +116,12 @@ class AskedForm(AskedColumns):
         if not money.is_in(self._subject.currencies.get(measure, "")):
             return None
         form = Form(ROWS, measure, key, most=most, known=self.known, added=placed.columns[1:])
-        form.filters = [*filters, *placed.filters, *(Filter(measure, op, value) for op, value in limits)]
+        form.filters = [*filters, *placed.filters]
+        for op, number in limits:
+            if (value := number.among(self._subject.measures.get(measure, Measure()))) is None:
+                self.unknown.append(" ".join(self._asked[at] for at in number.places))
+                return None
+            form.filters.append(Filter(measure, op, value))
         form.filters += [] if compared is None else [compared]
         is_limited = bool(limits) or compared is not None
         decided = self._decided(form, said, by_header, is_limited=is_limited, is_placed=bool(placed.columns))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from footnote.stages.v1.table_reading_pb2 import TableReading
+from footnote.types.v1.table_pb2 import Measure
 from footnote_text.lexical import fold
 
 from footnote_ingestion.tables import forms
@@ -173,8 +174,10 @@ def _of_measure(
             yield Candidate(form, shown | {at}, frozenset({at}), len(filters))
     for number in (asked.written[at] for at in numbers if at in asked.written):
         at = number.places[0]
+        if (value := number.among(subject.measures.get(measure, Measure()))) is None:
+            continue
         for op in (">", "<"):
-            limit = Filter(measure, op, number.value)
+            limit = Filter(measure, op, value)
             for kind in (forms.ROWS, forms.COUNT):
                 form = Form(kind, measure, key, filters=[*filters, limit])
                 yield Candidate(form, shown.union(number.places), frozenset({at}), len(filters))

@@ -15,6 +15,8 @@ from footnote.types.v1.table_pb2 import (
     COLUMN_TYPE_DATE,
     COLUMN_TYPE_NUMBER,
     COLUMN_TYPE_TEXT,
+    ColumnDescription,
+    Measure,
     TableComputation,
     TableDescription,
 )
@@ -35,6 +37,7 @@ from footnote_ingestion.tables.formatting import (
     Rows,
     cells_of,
     is_total,
+    measure_of,
     measures_of,
     mixed_units,
     raw,
@@ -203,8 +206,21 @@ class Computing:
             table.filename, about, headers, numeric, values, naming, table.rows, dates, self._years(table, numeric),
             {one.number: one.measure.currency for one in table.columns if one.measure.currency},
             *self._days(table, dates), {column: literals.common_words(texts) for column, texts in values.items()},
+            {one.number: self._measure(table, one) for one in table.columns if one.number in numeric},
         )  # fmt: skip
         return subject
+
+    def _measure(self, table: TableDescription, column: ColumnDescription) -> Measure:
+        """Return what a column's numbers are counted in, by its name and by cells that all say the same."""
+        number, own = f"n{column.number}", f"m{column.number}"
+        said: list[str] = []
+        if {number, own} <= set(self._engine.kept_columns(table)):
+            statement = f"SELECT DISTINCT {own} FROM {raw(table)} WHERE {number} IS NOT NULL LIMIT 2"
+            said = [str(one or "") for (one,) in self._engine.run(statement)[1]]
+        measure = measure_of(column, said if len(said) == 1 else ())
+        if not measure.unit and "%" in column.name:
+            measure.unit = "%"
+        return measure
 
     def _days(self, table: TableDescription, dates: Collection[int]) -> tuple[dict[int, int], frozenset[int]]:
         """Return the year of each column of days that are all of one, and the columns with another day in each row."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from babel import Locale, UnknownLocaleError
 
+from footnote_ingestion.parsers.numbers import CODES
 from footnote_ingestion.tables.forms import alike, tokens
 
 
@@ -32,6 +33,12 @@ class Money:
             return False
         # The symbol of CLDR begins with letters where several currencies have a sign: "CA$".
         return not code or all(_symbol(code).endswith(sign) for sign in self._signs)
+
+
+@lru_cache(maxsize=1024)
+def names_currency(word: str, language: str) -> bool:
+    """Return whether a folded word is a currency's code, or one of its name in a language."""
+    return any(word == code.casefold() or any(alike(word, one) for one in _names(code, language)) for code in CODES)
 
 
 @lru_cache(maxsize=256)

@@ -92,12 +92,18 @@ def mixed_units(
     return ""
 
 
-def unit_of(column: ColumnDescription, own: Iterable[str]) -> str:
-    """Return what a column's numbers are counted in, as "× 10^3 EUR"; `own` are the measures that its cells name."""
+def measure_of(column: ColumnDescription, own: Iterable[str]) -> Measure:
+    """Return the measure of a column's numbers with what their cells say themselves."""
     measure = Measure()
     measure.CopyFrom(column.measure)
     for said in filter(None, own):
         measure.MergeFrom(Parse(said, Measure()))
+    return measure
+
+
+def unit_of(column: ColumnDescription, own: Iterable[str]) -> str:
+    """Return what a column's numbers are counted in, as "× 10^3 EUR"; `own` are the measures that its cells name."""
+    measure = measure_of(column, own)
     unit = "%" if measure.unit == "%" else measure.currency or measure.unit
     return " ".join(part for part in (f"× 10^{measure.scale}" if measure.scale else "", unit) if part)
 

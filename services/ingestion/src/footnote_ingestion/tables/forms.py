@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from footnote.types.v1.table_pb2 import Measure
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locales import TableWords
 
@@ -121,7 +122,8 @@ class Subject:
 
     `naming` is the column that names its rows, 0 for none; `dates` hold days, `years` numbers that are years.
     `only_year` is that of all days of a column, `daily` are the columns that have another day in each row.
-    `currencies` are the codes of those that columns are counted in; `common` are words of most texts of a column.
+    `currencies` are the codes of those that columns are counted in; `common` are words of most texts of a column,
+    `measures` what all numbers of a column are counted in.
     """
 
     filename: str
@@ -137,6 +139,7 @@ class Subject:
     only_year: Mapping[int, int] = field(default_factory=dict)
     daily: frozenset[int] = frozenset()
     common: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    measures: Mapping[int, Measure] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
