@@ -26,6 +26,7 @@ from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.formatting import MOST_LINES, MOST_ROWS, Rows
 from footnote_ingestion.tables.forms import Subject
 from footnote_ingestion.tables.opened import quoted
+from footnote_ingestion.tables.query_units import MixedUnits, QueryUnits
 from footnote_ingestion.tables.recomputed import NotRecomputed, recomputed, same
 from footnote_ingestion.tables.statements import RefusedStatement, checked
 
@@ -83,6 +84,10 @@ class WrittenQuery:
             if mixed := self._mixed(one):
                 return TableComputation(mixed=mixed)
         try:
+            units = QueryUnits(tree, self._views, lambda table, column: self._unit(table, column, used)).of(ran.columns)
+        except MixedUnits as mixed:
+            return TableComputation(mixed=str(mixed))
+        try:
             computation.confirmed = same(ran.rows, recomputed(statement, tables, self._again))
         except NotRecomputed as part:
             raise RefusedStatement(f"cannot be computed a second time ({part}): write it in plainer SQL") from None
@@ -97,15 +102,8 @@ class WrittenQuery:
         computation.cells.extend(
             formatting.cells_of(one.table, one.column.number, one.rows, self._again(one.table)) for one in used
         )
-        unit = next(
-            (
-                formatting.unit_of(one.column, self._measures(one).values())
-                for one in used if one.column.type == COLUMN_TYPE_NUMBER
-            ),
-            "",
-        )  # fmt: skip
         computation.formula = _formula(tree, words.tables)
-        computation.text = _text(computation.formula, ran.rows, ran.columns, "" if tree.find(exp.Count) else unit)
+        computation.text = _text(computation.formula, ran.rows, ran.columns, units)
         self._note(computation, used, words)
         return computation
 
@@ -167,6 +165,13 @@ class WrittenQuery:
 
     def _measures(self, used: _Used) -> dict[int, str]:
         return formatting.measures_of(self._engine, used.table, used.column.number)
+
+    def _unit(self, table: TableDescription, column: ColumnDescription, used: Sequence[_Used]) -> str:
+        """Return what a column's numbers that went in are counted in, "" where several or nothing is said."""
+        own = formatting.measures_of(self._engine, table, column.number)
+        rows = {row for one in used if one.table is table and one.column is column for row in one.rows}
+        units = {formatting.unit_of(column, [said]) for row, said in own.items() if not rows or row in rows}
+        return units.pop() if len(units) == 1 else ""
 
     def _note(self, computation: TableComputation, used: Sequence[_Used], words: Locale) -> None:
         for one in used:
@@ -260,13 +265,16 @@ def _bare(part: exp.Expr) -> str:
     return part.sql("duckdb").replace('"', "").replace("'", "")
 
 
-def _text(formula: str, rows: Sequence[Sequence[object]], columns: Sequence[str], unit: str) -> str:
+def _text(formula: str, rows: Sequence[Sequence[object]], columns: Sequence[str], units: Sequence[str]) -> str:
     if len(rows) == 1 and len(rows[0]) == 1:
-        return f"{formatting.sentence(formula)}: {_value(rows[0][0], unit)}"
+        return f"{formatting.sentence(formula)}: {_value(rows[0][0], units[0])}"
     lines = []
     for row in rows:
         keys = [one for one in row if isinstance(one, str)]
-        values = [(name, _value(one, unit)) for name, one in zip(columns, row, strict=True) if not isinstance(one, str)]
+        values = [
+            (name, _value(one, unit))
+            for name, one, unit in zip(columns, row, units, strict=True) if not isinstance(one, str)
+        ]  # fmt: skip
         said = [value if len(values) == 1 else f"{name} {value}" for name, value in values]
         lines.append("- " + ": ".join(part for part in (", ".join(keys), ", ".join(said)) if part))
     return "\n".join([f"{formatting.sentence(formula)}:", *lines])
