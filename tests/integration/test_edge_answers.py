@@ -29,6 +29,7 @@ from footnote.edge.v1.conversations_pb2 import (
 )
 from footnote_database.failures import not_reached
 from footnote_edge.adapters.database import MIGRATIONS, Database
+from footnote_edge.adapters.origins import OriginTable
 from footnote_edge.app import build
 from footnote_edge.asking import storing
 from footnote_kit.degradations import word
@@ -211,6 +212,36 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_answer(
         return
     assert times == 3
     assert (await edge.GetAnswer(wanted)).answer.text == done.answer.text
+
+
+@sqlite_alone("database_url")
+@pytest.mark.parametrize(
+    ("failing", "said"),
+    [({1}, []), ({2}, []), ({1, 2, 3}, ["ANSWER_NOT_STORED"]), ({2, 3, 4}, [])],
+    ids=["before", "after", "before, and stays", "after, and stays"],
+)
+async def test_a_check_of_origins_that_fails_costs_no_answer(
+    edge: EdgeStub, monkeypatch: Any, failing: set[int], said: list[str]
+) -> None:
+    times, gone = 0, OriginTable.gone
+
+    async def away(*given: Any) -> Any:
+        nonlocal times
+        times += 1
+        if times in failing:
+            raise not_reached()
+        return await gone(*given)
+
+    monkeypatch.setattr(OriginTable, "gone", away)
+    monkeypatch.setattr(storing, "STORE_WAIT_SECONDS", 10.0 if len(failing) == 1 else 0.1)
+    done = await ask(edge)
+    assert done.answer.text == "Tea is brewed at 80 degrees. [1]"
+    assert [word(one) for one in done.degradations] == said
+    wanted = GetAnswerRequest(answer_id=done.answer.id)
+    if said:
+        await missing(edge.GetAnswer(wanted))
+    else:
+        assert (await edge.GetAnswer(wanted)).answer.text == done.answer.text
 
 
 async def test_messages_and_feedback_of_before_are_kept(request: pytest.FixtureRequest, database_url: str) -> None:

@@ -123,19 +123,22 @@ async def _store(question: Question, draft: Draft, completed: AskCompleted) -> A
     changed and nothing is left to replace.
     """
     tools, scope, timings = question.tools, question.scope, question.timings
-    await tools.withholding.check(scope, draft.origins)
     message = _message(completed, timings)
     try:
         with timings.timed(PIPELINE_STAGE_EDGE, "store"):
-            await _write(question, draft, completed, message)
+            refusal = await _refusal(question, draft)
+            if refusal is None:
+                await _write(question, draft, completed, message)
     except AlreadyStored:
-        return finished(await tools.answers.get(scope, message.id))
+        return finished(await _until_available(lambda: tools.answers.get(scope, message.id)))
     except Exception as error:
         if isinstance(error, Aborted) and question.regeneration is not None:
             raise
         _not_stored(completed, timings, error)
-    else:
-        await _check_again(question, draft)
+        return completed
+    if refusal is not None:
+        raise refusal
+    await _check_again(question, draft)
     return completed
 
 
@@ -161,14 +164,29 @@ async def _write(question: Question, draft: Draft, completed: AskCompleted, mess
         await _until_available(lambda: tools.answers.keep(scope, message, origins))
 
 
+async def _refusal(question: Question, draft: Draft) -> NotFound | None:
+    """Return why nothing of the answer may be kept, if so: an origin is deleted, or unreadable for the caller."""
+    try:
+        await _until_available(lambda: question.tools.withholding.check(question.scope, draft.origins))
+    except NotFound as refusal:
+        return refusal
+    return None
+
+
 async def _check_again(question: Question, draft: Draft) -> None:
-    """Raise NotFound and remove the answer if an origin was deleted during the store."""
+    """Raise NotFound and remove the answer if an origin was deleted during the store.
+
+    Passes over a database that stays away: the answer is stored, and every later read of it repeats the check.
+    """
     tools = question.tools
     try:
-        await tools.withholding.check(question.scope, draft.origins)
-    except NotFound:
+        refusal = await _refusal(question, draft)
+    except FootnoteError as error:
+        _log.warning("answer_not_checked_again", error=type(error).__name__)
+        return
+    if refusal is not None:
         tools.jobs.remove_forgotten_from_memory(await tools.forgetting.sweep())
-        raise
+        raise refusal
 
 
 async def _until_available(operation: Callable[[], Awaitable[T]]) -> T:
