@@ -10,7 +10,16 @@ export const collections = signal<Collection[]>([]);
 export const route = signal<string[]>(parts());
 
 function parts(): string[] {
-  return location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
+  return location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decoded);
+}
+
+/** An address that was typed may hold a bare "%": it is taken as it stands. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 addEventListener("hashchange", () => {
   route.value = parts();

@@ -7,7 +7,7 @@ interface Props {
   /** What the button is about, for those who do not see where it stands. */
   about: string;
   sure: string;
-  act: () => void | Promise<void>;
+  act: () => unknown;
 }
 
 export function Confirm({ label, about, sure, act }: Props) {

@@ -1,13 +1,17 @@
 // Reading something for a view, and again when it has changed.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { freshId } from "../api/client";
 import { type Fault, faultOf } from "./failure";
+
+/** Does something, says what went wrong, and returns whether it worked. */
+export type Doing = (act: () => Promise<unknown>) => Promise<boolean>;
 
 export interface Loaded<T> {
   value: T | null;
   fault: Fault | null;
   again: () => void;
-  /** Do something, say what went wrong, and read anew. */
-  doing: (act: () => Promise<unknown>) => Promise<void>;
+  /** Reads anew where it worked. */
+  doing: Doing;
 }
 
 /** Reads at once, when `on` changes and, with `every`, each so many milliseconds while the page is looked at. */
@@ -44,9 +48,23 @@ export function useLoaded<T>(read: (stop: AbortSignal) => Promise<T>, on: unknow
       setFault(null);
     } catch (error) {
       setFault(faultOf(error));
-      return;
+      return false;
     }
     setRound((one) => one + 1);
+    return true;
   }, []);
   return { value, fault, again, doing };
+}
+
+/** Returns the id of a request: the same one while the same body is sent again, another after `done`. */
+export function useRequestId(): { of: (body: object) => string; done: () => void } {
+  const last = useRef({ body: "", id: "" });
+  return {
+    of: (body) => {
+      const text = JSON.stringify(body);
+      if (last.current.body !== text) last.current = { body: text, id: freshId() };
+      return last.current.id;
+    },
+    done: () => { last.current = { body: "", id: "" }; },
+  };
 }

@@ -3,14 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import { call, freshId, get } from "../api/client";
 import type { Access, Collection, GetCollectionResponse, Grant } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
-import { useLoaded } from "../parts/load";
+import { type Doing, useLoaded } from "../parts/load";
 import { collections, go, link, loadCollections, me } from "../state";
 import { counted, t } from "../strings";
 import { Moving } from "./moving";
 import { Quotas } from "./quotas";
 import { SettingsForm } from "./settings";
-
-type Doing = (act: () => Promise<unknown>) => Promise<boolean>;
 
 /** How often an open collection is read anew: what is said of it before it is deleted must be so. */
 const EVERY_MS = 5000;

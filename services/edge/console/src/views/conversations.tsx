@@ -4,7 +4,7 @@ import { call, get } from "../api/client";
 import type { Conversation, ListConversationsResponse } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure } from "../parts/failure";
-import { useLoaded } from "../parts/load";
+import { type Doing, useLoaded } from "../parts/load";
 import { link } from "../state";
 import { counted, date, t } from "../strings";
 
@@ -42,7 +42,7 @@ async function read(query: string, pages: number, stop: AbortSignal): Promise<{ 
   return { found, more: Boolean(token) };
 }
 
-function One({ conversation, doing }: { conversation: Conversation; doing: (act: () => Promise<unknown>) => Promise<void> }) {
+function One({ conversation, doing }: { conversation: Conversation; doing: Doing }) {
   const [title, setTitle] = useState<string | null>(null);
   const path = `/v1/conversations/${encodeURIComponent(conversation.id)}`;
   const name = conversation.title || t("conversations.untitled");
@@ -51,8 +51,7 @@ function One({ conversation, doing }: { conversation: Conversation; doing: (act:
       <li>
         <form class="row" onSubmit={async (event) => {
           event.preventDefault();
-          await doing(() => call("PATCH", `${path}?update_mask=title`, { title }));
-          setTitle(null);
+          if (await doing(() => call("PATCH", `${path}?update_mask=title`, { title }))) setTitle(null);
         }}>
           <input dir="auto" aria-label={t("conversations.title")} value={title} maxLength={200} autofocus onInput={(event) => setTitle(event.currentTarget.value)} />
           <button class="primary">{t("save")}</button>

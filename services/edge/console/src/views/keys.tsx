@@ -1,10 +1,10 @@
 // Keys of the tenant: made, shown once, revoked.
 import { useState } from "preact/hooks";
-import { call, freshId, get } from "../api/client";
+import { call, get } from "../api/client";
 import type { CreateKeyResponse, Key, ListKeysResponse, Role } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, attempt, copy } from "../parts/failure";
-import { useLoaded } from "../parts/load";
+import { useLoaded, useRequestId } from "../parts/load";
 import { me } from "../state";
 import { date, named, t } from "../strings";
 
@@ -59,16 +59,19 @@ export function Keys() {
   );
 }
 
-function Make({ make }: { make: (body: object) => Promise<void> }) {
+function Make({ make }: { make: (body: object) => Promise<boolean> }) {
   const [label, setLabel] = useState("");
   const [user, setUser] = useState("");
   const [role, setRole] = useState<Role>("ROLE_READER");
   const [days, setDays] = useState("");
+  const request = useRequestId();
   return (
     <form class="card fields" onSubmit={async (event) => {
       event.preventDefault();
       const ttl = Number(days) > 0 ? { ttl: `${Number(days) * DAY}s` } : {};
-      await make({ label, user_id: user, role, request_id: freshId(), ...ttl });
+      const body = { label, user_id: user, role, ...ttl };
+      if (!await make({ ...body, request_id: request.of(body) })) return;
+      request.done();
       setLabel("");
     }}>
       <h2>{t("keys.new")}</h2>

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/client";
 import type { Collection, CollectionSettings } from "../api/types";
+import type { Doing } from "../parts/load";
 import { type Choice, ProviderFields, given } from "../parts/provider";
 import { announced } from "../state";
 import { t } from "../strings";
@@ -73,7 +74,7 @@ interface Props {
   collection: Collection;
   /** What counts where the collection says nothing, once it is read. */
   usual: CollectionSettings | undefined;
-  doing: (act: () => Promise<unknown>) => Promise<boolean>;
+  doing: Doing;
 }
 
 export function SettingsForm({ collection, usual, doing }: Props) {

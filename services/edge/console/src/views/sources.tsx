@@ -4,7 +4,7 @@ import { call, get } from "../api/client";
 import type { ListSourcesResponse, SourceState, SyncedSource } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure } from "../parts/failure";
-import { useLoaded } from "../parts/load";
+import { type Doing, useLoaded } from "../parts/load";
 import { collections, link, loadCollections } from "../state";
 import { date, named, number, t } from "../strings";
 
@@ -38,7 +38,7 @@ export function Sources() {
   );
 }
 
-function One({ source, doing }: { source: SyncedSource; doing: (act: () => Promise<unknown>) => Promise<void> }) {
+function One({ source, doing }: { source: SyncedSource; doing: Doing }) {
   const path = `/v1/sources/${encodeURIComponent(source.id)}`;
   // Those who may write may have it read anew; only those who made it, and who manage its collection, change it.
   const changes = collections.value.find((one) => one.id === source.collection_id)?.may_manage;

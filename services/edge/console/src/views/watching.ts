@@ -1,10 +1,12 @@
 // The documents of a collection as they are now: told by the server, again from where a stream ended.
 import { useEffect, useState } from "preact/hooks";
-import { events } from "../api/client";
+import { Problem, events } from "../api/client";
 import type { Document, Progress, WatchDocumentsResponse } from "../api/types";
 import { type Fault, faultOf } from "../parts/failure";
 
 const AGAIN_MS = 3000;
+/** What the server answers to a token that it cannot continue from: too old, or of another time of the collection. */
+const REFUSED = new Set(["WATCH_EXPIRED", "INVALID_FIELD"]);
 /** How often the list is drawn while it comes in: of thousands, drawing each time would take longer than reading. */
 const FIRST_LOOKS_MS = 300;
 
@@ -17,7 +19,7 @@ export function useDocuments(collection: string): { rows: Map<string, Row>; read
   const [state, setState] = useState({ rows: new Map<string, Row>(), ready: false, fault: null as Fault | null });
   useEffect(() => {
     const stop = new AbortController();
-    const rows = new Map<string, Row>();
+    let rows = new Map<string, Row>();
     let ready = false;
     let due = 0;
     let last = -FIRST_LOOKS_MS;
@@ -31,18 +33,28 @@ export function useDocuments(collection: string): { rows: Map<string, Row>; read
     (async () => {
       let token = "";
       while (collection && !stop.signal.aborted) {
+        // Without a token the snapshot has all that exists: it replaces what is shown once it is whole. Until the first one
+        // is, it is shown as it comes in.
+        const next = token ? rows : new Map<string, Row>();
+        if (!ready) rows = next;
         try {
           const path = `/v1/collections/${encodeURIComponent(collection)}/documents:watch?resume_token=${encodeURIComponent(token)}`;
           for await (const event of events<WatchDocumentsResponse>("GET", path, undefined, stop.signal)) {
-            if (event.changed?.document) rows.set(event.changed.document.id, { document: event.changed.document, ...(event.changed.progress && { progress: event.changed.progress }) });
-            if (event.deleted) rows.delete(event.deleted.document_id);
-            if (event.snapshot_done) ready = true;
+            if (event.changed?.document) next.set(event.changed.document.id, { document: event.changed.document, ...(event.changed.progress && { progress: event.changed.progress }) });
+            if (event.deleted) next.delete(event.deleted.document_id);
+            if (event.snapshot_done) {
+              ready = true;
+              rows = next;
+            }
             token = event.resume_token || token;
-            tell();
+            if (rows === next) tell();
           }
         } catch (error) {
           if (stop.signal.aborted) return;
-          token = "";
+          if (token && error instanceof Problem && REFUSED.has(error.reason)) {
+            token = "";
+            continue;
+          }
           tell(faultOf(error));
         }
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
