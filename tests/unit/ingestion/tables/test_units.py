@@ -9,7 +9,7 @@ import pytest
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.tables import forms
+from footnote_ingestion.tables import formatting, forms
 from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.forms import Filter, Form, Side
@@ -102,6 +102,28 @@ def test_a_limit_is_in_what_the_column_counts(
     assert found is not None
     assert [line.split(":")[0] for line in found.text.splitlines()[1:]] == [f"- Item {one}" for one in wanted]
     assert not found.doubts
+
+
+def test_small_numbers_and_limits_are_not_rounded_away(compute: Compute) -> None:
+    fees = rows("Fee", 0.0034, 0.0012, 0.0021)
+    found = compute("What is the average fee?", a=fees)
+    assert found is not None
+    assert found.text.endswith(": 0.00223")
+    found = compute("Which names have a fee above 0.00205?", a=fees)
+    assert found is not None
+    assert found.text.splitlines() == ["Rows where Fee > 0.00205:", "- Item 1: 0.0034", "- Item 3: 0.0021"]
+    found = compute("Which names have a level above 1.0251?", a=rows("Level", 1.03, 1.01, 2))
+    assert found is not None
+    assert found.text.startswith("Rows where Level > 1.0251:")
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0.0, "0"), (0.5, "0.5"), (0.125, "0.125"), (-0.004, "-0.004"), (0.99999, "1"), (1 / 3, "0.333"),
+    (4e-9, "0.000000004"), (0.1 + 0.2 - 0.3, "0"), (-1e-12, "0"),
+    (33.3333, "33.33"), (1e20, "100000000000000000000"), (-1234.5, "-1234.5"),
+])  # fmt: skip
+def test_numbers_as_they_are_written(value: float, text: str) -> None:
+    assert formatting.written(value, "") == text
 
 
 def test_a_weight_is_in_no_currency(compute: Compute) -> None:

@@ -20,6 +20,7 @@ from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
+    SMALLEST,
     Rows,
     cells_of,
     is_total,
@@ -110,7 +111,9 @@ def _own(
 
 
 def _agrees(first: float | None, second: float | None, value: float) -> bool:
-    return first is not None and second is not None and math.isclose(second - first, value, rel_tol=1e-9, abs_tol=1e-9)
+    return (
+        first is not None and second is not None and math.isclose(second - first, value, rel_tol=1e-9, abs_tol=SMALLEST)
+    )
 
 
 def _every(one: TableDescription, two: TableDescription, columns: _Columns) -> str:

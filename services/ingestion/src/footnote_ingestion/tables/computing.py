@@ -34,6 +34,7 @@ from footnote_ingestion.tables.form_statements import formula_of, kept_name, sta
 from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
+    SMALLEST,
     Rows,
     cells_of,
     is_total,
@@ -369,7 +370,7 @@ def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> boo
         return False
     for (key, value), (other, again) in zip(one, two, strict=True):
         alike = value is again is None or (
-            value is not None and again is not None and math.isclose(value, again, rel_tol=1e-9, abs_tol=1e-9)
+            value is not None and again is not None and math.isclose(value, again, rel_tol=1e-9, abs_tol=SMALLEST)
         )
         if key != other or not alike:
             return False

@@ -8,7 +8,7 @@ from footnote.types.v1.table_pb2 import TableDescription
 from footnote_text.locales import TableWords
 
 from footnote_ingestion.tables import forms
-from footnote_ingestion.tables.formatting import literal, written
+from footnote_ingestion.tables.formatting import literal
 from footnote_ingestion.tables.forms import Filter, Form, Side, Totals
 from footnote_ingestion.tables.opened import quoted
 
@@ -136,7 +136,7 @@ _SIGNS = {**DAYS, "==": "="}
 def _narrowed(formula: str, form: Form, names: Mapping[int, str], words: TableWords, first: Sequence[str] = ()) -> str:
     if form.filters or first:
         values = [
-            names[one.other] if one.other else one.value if isinstance(one.value, str) else written(one.value, "")
+            names[one.other] if one.other else one.value if isinstance(one.value, str) else f"{one.value:.15g}"
             for one in form.filters
         ]
         said = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -26,6 +27,9 @@ MOST_ROWS = 50_000
 """Rows whose cells are listed and computed again; an answer from more is not confirmed."""
 MOST_LINES = 200
 """Rows of an answer."""
+SMALLEST = 1e-9
+"""What two computations of a number may differ by."""
+_SIGNIFICANT = 3
 _MOST_VALUES, _LONGEST_VALUE, _MOST_RANGES = 5000, 80, 40
 _CODES = frozenset(
     {
@@ -141,11 +145,14 @@ def cells_of(table: TableDescription, column: int, rows: Sequence[int], own: Ite
 
 
 def written(value: float | None, unit: str, *, signed: bool = False) -> str:
-    """Return a number as it stands in an answer, rounded to two places, with its unit."""
+    """Return a number as it stands in an answer, with its unit: rounded to two places, below 1 to three digits."""
     if value is None:
         return "–"
-    rounded = round(value, 2)
-    text = f"{int(rounded)}" if rounded == int(rounded) else f"{rounded:.2f}".rstrip("0")
+    size = abs(value)
+    # Below what a second computation may differ by, rounding may have left it of 0.
+    places = _SIGNIFICANT - 1 - math.floor(math.log10(size)) if SMALLEST <= size < 1 else 2
+    rounded = round(value, places)
+    text = f"{int(rounded)}" if rounded == int(rounded) else f"{rounded:.{places}f}".rstrip("0")
     return (f"+{text}" if signed and rounded > 0 else text) + (f" {unit}" if unit else "")
 
 

@@ -24,6 +24,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.executor import execute
 
 from footnote_ingestion.tables.collected import CellData, RowData
+from footnote_ingestion.tables.formatting import SMALLEST
 
 _KINDS: dict[int, str] = {COLUMN_TYPE_NUMBER: "number", COLUMN_TYPE_DATE: "date", COLUMN_TYPE_BOOLEAN: "boolean"}
 # Days are texts that sort as days do: the other engine compares days and times of day with neither.
@@ -186,5 +187,5 @@ def _order(row: Sequence[Any]) -> list[tuple[int, Any]]:
 
 def _alike(one: Any, two: Any) -> bool:
     if isinstance(one, float) and isinstance(two, float):
-        return math.isclose(one, two, rel_tol=1e-9, abs_tol=1e-9)
+        return math.isclose(one, two, rel_tol=1e-9, abs_tol=SMALLEST)
     return type(one) is type(two) and bool(one == two)
