@@ -112,6 +112,13 @@ def test_pages_that_declare_latin_1_mean_windows(tmp_path: Path) -> None:
     assert warnings == []
 
 
+def test_mails_that_declare_latin_1_mean_windows(tmp_path: Path) -> None:
+    head = "Subject: T\nFrom: ann@example.org\nContent-Type: text/plain; charset=iso-8859-1\n\n"
+    found, warnings = parsed(tmp_path, f"{head}It’s “45 €” – été".encode("cp1252"), "a.eml")
+    assert found[-1] == "It’s “45 €” – été"
+    assert warnings == []
+
+
 def test_a_log_with_nulls_is_text_and_they_are_counted(tmp_path: Path) -> None:
     log = b"12:00 started\n" * 50 + b"\0" * 4096 + b"12:09 started again, caf\xc3\xa9\n" * 50
     found, (warning,) = parsed(tmp_path, log, "a.log")

@@ -112,6 +112,11 @@ def test_the_declared_encoding_is_used(tmp_path: Path) -> None:
     assert read(book({"a": text}), tmp_path) == ([(PARAGRAPH, "Zażółć")], [])
 
 
+def test_latin_1_means_windows(tmp_path: Path) -> None:
+    text = chapter("<p>It’s “45 €”</p>").replace("utf-8", "iso-8859-1").encode("cp1252")
+    assert read(book({"a": text}), tmp_path) == ([(PARAGRAPH, "It’s “45 €”")], [])
+
+
 def test_an_encoding_that_is_not_declared_is_guessed_and_said(tmp_path: Path) -> None:
     sentence = "Die Straße zum Bahnhof ist bis Mittwoch gesperrt."
     text = chapter(f"<p>{sentence}</p>").replace(' encoding="utf-8"', "").encode("cp1252")

@@ -24,7 +24,7 @@ from footnote_ingestion.parsers.failures import (
     PASSWORD_PROTECTED,
     ParseError,
 )
-from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.plain import write_text
 from footnote_ingestion.parsers.texts.rtf import write_rtf
@@ -266,10 +266,7 @@ def _write_part(part: EmailMessage, out: BlockWriter) -> None:
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return
-    try:
-        text = data.decode(part.get_content_charset() or "", errors="strict")
-    except (LookupError, UnicodeDecodeError):
-        text = decode(data, out)
+    text = decode_declared(data, part.get_content_charset() or "", out)
     if part.get_content_subtype() == "html":
         write_html(text, out)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import posixpath
 import re
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from footnote_ingestion.parsers.failures import (
 )
 from footnote_ingestion.parsers.office.opendocument import first_text, read_part, xml_of
 from footnote_ingestion.parsers.office.package import check_package, moment, packed_file
-from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html import write_html
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -95,10 +94,7 @@ def _decoded(data: bytes, out: BlockWriter) -> str:
     """Decode a chapter with its declared encoding if that fits, else with the likeliest."""
     declared = _DECLARED.match(data[:_DECLARED_IN])
     if declared is not None:
-        try:
-            return data.decode(codecs.lookup(declared[1].decode("ascii")).name)
-        except (LookupError, UnicodeDecodeError):
-            pass
+        return decode_declared(data, declared[1].decode("ascii"), out)
     return decode(data, out)
 
 

@@ -33,6 +33,9 @@ _HIGH_BYTES = bytes(range(128, 256))
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-4", "iso8859-15")
 # Python's names for the detector's encodings; its decoders are the web's larger variants.
 _WIDER = {"gbk": "gb18030", "shift_jis": "cp932", "euc-kr": "cp949", "iso-8859-8-i": "iso-8859-8", "big5": "big5hkscs"}
+# Every browser reads texts that declare the first encoding as the second, and their authors mean it.
+_AS_BROWSERS = {"iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949",
+                "iso8859-9": "cp1254"}  # fmt: skip
 _ESCAPES = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
     (re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"),
@@ -117,6 +120,15 @@ def read(data: bytes) -> Decoded:
     own = data.count("\ufffd".encode()) if name in _UTF8 else 0
     replaced = max(text.count("\ufffd") - own, 0)
     return Decoded(text, name, guessed, replaced, nulls)
+
+
+def decode_declared(data: bytes, encoding: str, out: BlockWriter) -> str:
+    """Decode as browsers do with the encoding that a text declares if that fits, else with the likeliest."""
+    try:
+        name = codecs.lookup(encoding).name
+        return data.decode(_AS_BROWSERS.get(name, name))
+    except (LookupError, ValueError):
+        return decode(data, out)
 
 
 def decode(data: bytes, out: BlockWriter | None = None) -> str:

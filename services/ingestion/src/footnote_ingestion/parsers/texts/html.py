@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from footnote_ingestion.parsers.clean import RAISED, inline, joined, preformatte
 from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, CORRUPT, OTHER, PICTURES_NOT_READ, ParseError
 from footnote_ingestion.parsers.inside import Files, picture_at, read_picture
 from footnote_ingestion.parsers.mathml import linear
-from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html_elements import (
     INLINE,
     MAX_DEPTH,
@@ -70,9 +69,6 @@ _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endn
 _NOT_TEXT = ", ".join(sorted((_SKIP | {"img", "input"}) - _NO_WORDS))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
-# Every browser reads pages that declare the first encoding as the second, and their authors mean it.
-_AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
-                "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
 
 
 class HtmlParser:
@@ -124,11 +120,7 @@ def _decode(data: bytes, out: BlockWriter) -> str:
     """Decode with the declared encoding if it fits, else with the detected one."""
     declared = next(filter(None, (_CHARSET.search(tag[0]) for tag in _META.finditer(data[:4096]))), None)
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        try:
-            name = codecs.lookup(declared[1].decode("ascii")).name
-            return data.decode(_AS_BROWSERS.get(name, name))
-        except (LookupError, UnicodeDecodeError):
-            pass
+        return decode_declared(data, declared[1].decode("ascii", errors="replace"), out)
     return decode(data, out)
 
 
