@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -14,10 +15,11 @@ import python_calamine as calamine
 from footnote.types.v1.locator_pb2 import SheetLocator
 
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
-from footnote_ingestion.parsers.clean import inline, newlines
+from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import (
     CONTENT_LEFT_OUT,
     CORRUPT,
+    DAMAGED,
     MOST_PLACES,
     OTHER,
     PARTS_UNREADABLE,
@@ -39,6 +41,7 @@ from footnote_ingestion.parsers.sheets.xlsx import XlsxCells
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _MAX_CELL = 32_767
+_DECLARED_SEPARATOR = re.compile(r"sep=([^\n\"]?)[^\n]{0,2}\n")
 
 
 class WorkbookParser:
@@ -145,18 +148,57 @@ class CsvParser:
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write each record; its number is the row of its cells, as a spreadsheet program shows it."""
-        text = newlines(decode(path.read_bytes(), out))
-        if text.startswith("sep=") and "\n" in text[:8]:
-            text = text[text.index("\n") + 1 :]
-        csv.field_size_limit(max(len(text), csv.field_size_limit()))  # the process's own: never lowered
-        separator = delimiter(text)
+        text = decode(path.read_bytes(), out).replace("\r\n", "\n").replace("\r", "\n")
+        declared = _DECLARED_SEPARATOR.match(text)
+        text = text[declared.end() :] if declared else text
+        separator = (declared[1] if declared else "") or delimiter(text)
         out.numbers = Numbers(commas_delimit=separator == "," and separator in text)
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        csv.field_size_limit(max(len(text), csv.field_size_limit()))  # the process's own: never lowered
         try:
-            write_grid(_limited(records, limits.rows), out)
+            write_grid(_limited(_records(text, separator, out), limits.rows), out)
         except csv.Error as error:
             raise ParseError(CORRUPT, f"The table cannot be read: {error}.") from error
         return Properties()
+
+
+def _records(text: str, separator: str, out: BlockWriter) -> Iterator[list[str]]:
+    """Yield the records; a quote that is never closed is text, and swallows no records below it."""
+    lines = io.StringIO(text, newline="")
+    quoted = '"' in text
+    again = len(text)  # how many characters may be read twice
+    taken: list[str] = []
+    records = _reader(_noted(lines, taken), separator, quoted=quoted)
+    while (record := next(records, None)) is not None:
+        ended = not quoted or (len(taken) == 1 and lines.tell() < len(text))
+        if not ended and not _closed(taken, separator):
+            out.warn(DAMAGED, "{count} quotes are opened and never closed: they are read as text")
+            size = sum(map(len, taken))
+            lines.seek(lines.tell() - size)
+            [record] = _reader([lines.readline()], separator, quoted=False)
+            again -= size
+            quoted = again > 0
+            records = _reader(_noted(lines, taken), separator, quoted=quoted)
+        taken.clear()
+        yield record
+
+
+def _reader(lines: Iterable[str], separator: str, *, quoted: bool) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+
+
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _closed(lines: Sequence[str], separator: str) -> bool:
+    """Return whether quotes end at the end of their cells in a record of several lines, or at all in one line."""
+    try:
+        list(csv.reader(lines, delimiter=separator, strict=True))
+    except csv.Error as error:
+        return len(lines) == 1 and "end of data" not in str(error)
+    return True
 
 
 def delimiter(text: str) -> str:

@@ -1,0 +1,70 @@
+"""Delimited text: where its records end, and what separates their cells."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.sheets.parser import CsvParser
+
+UNCLOSED = ["1 quotes are opened and never closed: they are read as text"]
+
+
+def read(text: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the text and range of each row, and what is warned of."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode())
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    CsvParser().parse(path, out, Limits())
+    return [(one.text, one.locator.sheet.range) for one in blocks], [one.text for one in out.noticed.warnings()]
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\x85", "\x0b", "\x0c"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_only_line_feeds_and_returns_end_a_record(inside: str, end: str, tmp_path: Path) -> None:
+    found, _ = read(f"id,note{end}1,left{inside}right{end}2,other{end}", tmp_path)
+    assert found == [("id: 1; note: left right", "A2:B2"), ("id: 2; note: other", "A3:B3")]
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t", ","])
+def test_the_separator_that_a_file_declares_is_used(separator: str, tmp_path: Path) -> None:
+    inside = "," if separator != "," else ";"
+    rows = (f"Ort{inside} Land", "Wert"), (f"Lyon{inside} FR", "12"), (f"Bonn{inside} DE", "9")
+    found, _ = read(f"sep={separator}\n" + "\n".join(map(separator.join, rows)), tmp_path)
+    assert found[0] == (f"Ort{inside} Land: Lyon{inside} FR; Wert: 12", "A2:B2")
+
+
+def test_a_quote_that_is_never_closed_swallows_no_rows(tmp_path: Path) -> None:
+    found, said = read('Item\tPrice\nTV 55"\t5\n"Best" shelf\t7\n"Open shelf\t8\nLamp\t9\n"A\tB"\t10\n', tmp_path)
+    assert found == [
+        ('Item: TV 55"; Price: 5', "A2:B2"),
+        ("Item: Best shelf; Price: 7", "A3:B3"),
+        ('Item: "Open shelf; Price: 8', "A4:B4"),
+        ("Item: Lamp; Price: 9", "A5:B5"),
+        ("Item: A B; Price: 10", "A6:B6"),
+    ]
+    assert said == UNCLOSED
+
+
+def test_each_quote_that_is_never_closed_is_text(tmp_path: Path) -> None:
+    found, said = read('Item;Price\nCup;5\n"Open;8\nLamp;9\n"Bed;10', tmp_path)
+    assert [text for text, _ in found][1:] == ['Item: "Open; Price: 8', "Item: Lamp; Price: 9", 'Item: "Bed; Price: 10']
+    assert said == ["2 quotes are opened and never closed: they are read as text"]
+
+
+def test_quoted_cells_go_on_over_lines(tmp_path: Path) -> None:
+    found, said = read('a,b\n"x ""1""\ny",1\n"z\n",2', tmp_path)
+    assert found == [('a: x "1" y; b: 1', "A2:B2"), ("a: z; b: 2", "A3:B3")]
+    assert said == []
+
+
+@pytest.mark.parametrize("line", ['"a"b,"c\n', '"a\n', '"""x\n', '"a,""\n'])
+def test_many_quotes_that_are_never_closed_take_linear_time(line: str, tmp_path: Path) -> None:
+    begun = time.process_time()
+    found, _ = read(line * 20_000, tmp_path)
+    assert len(found) > 0
+    assert time.process_time() - begun < 20
