@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,6 +32,9 @@ _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\[\]-]*+)[^\[\]]*+\]|\[[^\[\]]*+\]'
     r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
 )
+_PLACES = [Decimal(1).scaleb(-places) for places in range(31)]  # a workbook's formats have at most 30 decimals
+_MOST_DIGITS = 255
+_ROUNDING = Context(prec=64, rounding=ROUND_HALF_UP)
 _EXACT = 1e15  # beyond this, a float's digits are not the cell's
 
 
@@ -45,13 +49,22 @@ class NumberFormat:
     decimals: int
     fixed: bool
     """Whether to show all decimals, including zeros."""
+    digits: int = 1
+    """How many digits to show before the decimals at least, with zeros in front."""
 
     def show(self, value: float) -> str | None:
         """Return the number as the sheet shows it; None when it is too large to be shown exactly."""
         scaled = value * 100 if self.percent else value
         if abs(scaled) >= _EXACT:
             return None
-        text = f"{abs(scaled):{',' if self.thousands else ''}.{self.decimals}f}"
+        exact = Decimal(f"{abs(scaled):.15g}")  # the digits that a sheet has
+        rounded = exact.quantize(_PLACES[self.decimals], context=_ROUNDING)
+        grouping = "," if self.thousands else ""
+        text = f"{rounded:{grouping}f}"
+        if self.digits > 1:
+            whole, point, decimals = text.partition(".")
+            commas = (self.digits - 1) // 3 if self.thousands else 0
+            text = f"{int(whole.replace(',', '')):0{self.digits + commas}{grouping}}{point}{decimals}"
         if not self.fixed and "." in text:
             text = text.rstrip("0").rstrip(".")
         negative = "-" if scaled < 0 and text.strip("0.,") else ""
@@ -88,10 +101,16 @@ def parse(code: str) -> NumberFormat | None:
             before += literal
     if not number:
         return None
-    _, _, decimals = number.partition(".")
+    whole, _, decimals = number.partition(".")
     after = f" {after.strip()}" if after.startswith(" ") and after.strip() else after.strip()
     return NumberFormat(
-        before.lstrip(), after, percent, "," in number, len(decimals.replace(",", "")), not set(decimals) & set("#?")
+        before.lstrip(),
+        after,
+        percent,
+        "," in number,
+        min(len(decimals.replace(",", "")), len(_PLACES) - 1),
+        not set(decimals) & set("#?"),
+        min(max(whole.count("0"), 1), _MOST_DIGITS),
     )
 
 
