@@ -52,6 +52,17 @@ def rows(header: str, *values: object) -> str:
     return f"Name;Place;{header}\n" + "\n".join(lines) + "\n"
 
 
+def test_a_limit_says_which_rows_hold_no_number_to_compare(compute: Compute) -> None:
+    """A row without a number, as below one that merged cells share, is in no list; that is said."""
+    found = compute(Form(forms.COUNT, filters=[Filter(3, "<", 13.0)]), a=rows("Class", 12, "n/a", 20, 11))
+    assert found is not None
+    assert found.text.endswith(": 2")
+    assert any("1 of 4 cells hold no number" in note for note in found.notes)
+    whole = compute(Form(forms.COUNT, filters=[Filter(3, "<", 13.0)]), b=rows("Class", 12, 20, 11))
+    assert whole is not None
+    assert not whole.notes
+
+
 def test_a_scale_is_said_with_its_unit(compute: Compute) -> None:
     found = compute("What is the total of Revenue?", a=rows("Revenue (EUR million)", 1, 2.5, 3))
     assert found is not None
