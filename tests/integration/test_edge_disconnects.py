@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from footnote.edge.v1.answers_pb2 import (
     RATING_DOWN,
     RATING_UP,
     AskRequest,
+    AskResponse,
     CreateFeedbackRequest,
     DeleteFeedbackRequest,
     ListFeedbackRequest,
@@ -22,6 +24,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote_edge.app import build
+from footnote_edge.conversations.messages import Messages
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
@@ -88,6 +91,44 @@ async def test_a_question_stays_whose_caller_left_before_the_first_word(edge: Ed
     await asyncio.gather(reading, return_exceptions=True)
     world.gates["Retrieve"].set()
     assert [message.text for message in await messages(edge, chat, 1)] == ["tea ?"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "breaks_after", "kept", "reason"),
+    [
+        (20, 0, "Tea is brewed at 80 degrees. [1]", ans.FINISH_REASON_ANSWERED),
+        (2, 0, "Tea is brewed at 80 degrees. [1]", ans.FINISH_REASON_ANSWERED),
+        (20, 2, "Tea is", ans.FINISH_REASON_INTERRUPTED),
+    ],
+    ids=["cancelled", "deadline", "broken, and cancelled"],
+)
+async def test_an_answer_stays_whose_caller_left_while_it_was_stored(
+    edge: EdgeStub, world: World, monkeypatch: Any, seconds: float, breaks_after: int, kept: str, reason: int
+) -> None:
+    chat, storing, gate, add = await conversation(edge), asyncio.Event(), asyncio.Event(), Messages.add_answer
+
+    async def held(*given: Any) -> None:
+        storing.set()
+        await gate.wait()
+        await add(*given)
+
+    monkeypatch.setattr(Messages, "add_answer", held)
+    world.breaks_after = breaks_after
+    call = edge.Ask(AskRequest(question="tea ?", conversation_id=chat), timeout=seconds)
+
+    async def read() -> list[AskResponse]:
+        return [event async for event in call]
+
+    reading = asyncio.ensure_future(read())
+    async with asyncio.timeout(240):
+        await storing.wait()
+        if seconds > 2:
+            call.cancel()
+        await asyncio.wait({reading})
+        await asyncio.sleep(0.5)  # nothing shows when edge has seen it
+    gate.set()
+    _, answer = await messages(edge, chat, 2)
+    assert (answer.text, answer.answer.finish_reason) == (kept, reason)
 
 
 async def test_an_edit_whose_caller_leaves_changes_nothing(edge: EdgeStub, world: World) -> None:

@@ -15,7 +15,7 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.origins import leading_to
 
 from footnote_edge.asking.question import Draft, Question, wants_search
-from footnote_edge.asking.storing import complete, in_background, store_partial
+from footnote_edge.asking.storing import complete, finishing, in_background, store_partial
 from footnote_edge.asking.timings import began
 from footnote_edge.conversations.origins import Origin
 
@@ -26,7 +26,7 @@ _Words: TypeAlias = AsyncGenerator[AskResponse | GenerateCompleted]
 async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskResponse]:
     """Yield the sources, the answer as it is written, and `completed`.
 
-    An interrupted answer is stored as far as it was written, also when its caller has left.
+    An interrupted answer is stored as far as it was written, also when its caller has left; a whole one as it is.
     """
     yield AskResponse(sources=SourcesEvent(sources=draft.built.sources))
     await draft.recording
@@ -43,14 +43,16 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
                 said += item.text_delta
                 yield item
     except FootnoteError as error:
-        await store_partial(question, draft, said, error)
+        async with finishing(question, store_partial(question, draft, said, error)) as stored:
+            await asyncio.shield(stored)
         raise
     except (asyncio.CancelledError, GeneratorExit):
         in_background(question, store_partial(question, draft, said, None))
         raise
-    yield question.timings.ended(PIPELINE_STAGE_GENERATION)
     answered.answer.warnings.extend(draft.warnings)
-    yield AskResponse(completed=await complete(question, draft, answered))
+    async with finishing(question, complete(question, draft, answered)) as completed:
+        yield question.timings.ended(PIPELINE_STAGE_GENERATION)
+        yield AskResponse(completed=await asyncio.shield(completed))
 
 
 async def _as_stream(question: Question, draft: Draft, computed: GenerateCompleted) -> _Words:

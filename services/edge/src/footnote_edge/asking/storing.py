@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import suppress
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse, SourcesEvent
@@ -103,12 +104,23 @@ async def store_partial(question: Question, draft: Draft, said: str, error: Foot
         await _store(question, draft, partial)
 
 
-def in_background(question: Question, work: Coroutine[Any, Any, None]) -> None:
+@asynccontextmanager
+async def finishing(question: Question, store: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Begin a store, and yield its task to await under a shield; it ends in the background if its caller leaves."""
+    task = asyncio.create_task(store)
+    try:
+        yield task
+    except (asyncio.CancelledError, GeneratorExit):
+        in_background(question, task)
+        raise
+
+
+def in_background(question: Question, work: Awaitable[object]) -> None:
     """Finish a store after its caller has left; an error is logged."""
     question.tools.jobs.beside(_logged(work))
 
 
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
+async def _logged(work: Awaitable[object]) -> None:
     try:
         await work
     except Exception as error:
