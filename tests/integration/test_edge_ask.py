@@ -143,9 +143,20 @@ async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations
     world.failures["PlanQuery"] = world.failures["BuildPrompt"] = DOWN
     done = (await ask(edge))[-1].completed
     assert reasons(done) == ["PLAN_UNAVAILABLE", "AUGMENTATION_UNAVAILABLE"]
-    assert done.manifest.template_version == "minimal/en/2"
+    assert done.manifest.template_version == "minimal/en/3"
     assert done.sources[0].label == "tea.txt"
     assert done.answer.citations[0].number == 1
+
+
+async def test_without_augmentation_the_prompt_holds_what_the_collection_and_the_caller_ask(
+    edge: EdgeStub, world: World
+) -> None:
+    world.failures["BuildPrompt"] = DOWN
+    prompt = col.PromptSettings(system_prompt="Never name prices.")
+    done = (await ask(edge, instructions="Answer in JSON only.", prompt=prompt))[-1].completed
+    system = world.requests("Generate")[-1].prompt.messages[0].text
+    assert system.startswith("Never name prices.\n\nAnswer in JSON only.\n\nAnswer the question from the numbered")
+    assert done.manifest.prompt.system_prompt == "Never name prices."
 
 
 async def test_without_memory_the_answer_says_so(edge: EdgeStub, world: World) -> None:

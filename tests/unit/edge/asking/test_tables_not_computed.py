@@ -83,13 +83,17 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
         (Window(reads_tables=True), "", "by words"),
         (Window(is_model=True), "by a model", "by a model"),
         (Window(is_model=True), "", "by words"),
+        (Window(reads_tables=True), Unavailable("away"), "by words"),
+        (Window(is_model=True), Unavailable("away"), "by words"),
+        (Window(is_model=True), NotOffered("no queries"), "by words"),
     ],
 )
 async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_better(
-    window: Window, second: str, given: str
+    window: Window, second: str | FootnoteError, given: str
 ) -> None:
     doubtful = TableComputation(formula="by words", confirmed=True, doubts=["It leaves out: booked."])
-    better = TableComputation(formula=second, confirmed=True) if second else TableComputation()
+    found = isinstance(second, str) and bool(second)
+    better = TableComputation(formula=second, confirmed=True) if found else TableComputation()
 
     class Ingestion:
         async def ComputeAnswer(self, request: ComputeAnswerRequest, timeout: float) -> ComputeAnswerResponse:
@@ -99,6 +103,8 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
 
     class Generation:
         async def WriteTableQuery(self, request: Any, timeout: float) -> WriteTableQueryResponse:
+            if isinstance(second, FootnoteError):
+                raise second
             if window.is_model:
                 return WriteTableQueryResponse(query="SELECT 1", model="m")
             return WriteTableQueryResponse(reading=TableReading())

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Sequence
 
+from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptRequest
 from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.stages.v1.prompt_pb2 import Prompt
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Source
 from footnote_text import locators, tokens
 
-TEMPLATE = "minimal/en/2"
+TEMPLATE = "minimal/en/3"
 TOKEN_BUDGET = 3000
 
 _GROUNDED = (
@@ -61,15 +62,18 @@ def sources_of(chunks: Sequence[ScoredChunk], budget: int = TOKEN_BUDGET) -> lis
     return sources
 
 
-def prompt_of(
-    question: str, sources: Sequence[Source], *, without_sources: bool = False, unavailable: bool = False
-) -> Prompt:
-    """Return the minimal prompt for a question and its sources, or for the reason why there are none."""
-    rule = _GROUNDED if sources else _FREE if without_sources else _NOTHING_FOUND
+def prompt_of(request: BuildPromptRequest, sources: Sequence[Source]) -> Prompt:
+    """Return the minimal prompt of a request and its sources, or for the reason why there are none.
+
+    The collection's system prompt and the caller's instructions stand before our rules.
+    """
+    rule = _GROUNDED if sources else _FREE if request.without_sources else _NOTHING_FOUND
+    given = (request.prompt.system_prompt.strip(), request.instructions.strip())
+    system = [*filter(None, given), _UNAVAILABLE if request.documents_unavailable else rule]
     lines = [f"[{source.number}] {source.label}\n{_unbracketed(source.text)}" for source in sources]
-    user = "\n\n".join([*lines, f"Question: {question}"])
+    user = "\n\n".join([*lines, f"Question: {request.question}"])
     messages = [
-        ChatMessage(role=MESSAGE_ROLE_SYSTEM, text=_UNAVAILABLE if unavailable else rule),
+        ChatMessage(role=MESSAGE_ROLE_SYSTEM, text="\n\n".join(system)),
         ChatMessage(role=MESSAGE_ROLE_USER, text=user),
     ]
     digest = hashlib.sha256("\x00".join(message.text for message in messages).encode()).hexdigest()

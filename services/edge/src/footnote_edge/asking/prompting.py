@@ -67,13 +67,7 @@ async def _built(question: Question, request: BuildPromptRequest) -> BuildPrompt
         timings.degrade(PIPELINE_STAGE_AUGMENTATION, "AUGMENTATION_UNAVAILABLE", effect, error)
         # Counting tokens is CPU work; the event loop must keep serving other answers.
         sources = await asyncio.to_thread(fallback.sources_of, list(request.chunks))
-        prompt = fallback.prompt_of(
-            request.question,
-            sources,
-            without_sources=request.without_sources,
-            unavailable=request.documents_unavailable,
-        )
-        return BuildPromptResponse(prompt=prompt, sources=sources)
+        return BuildPromptResponse(prompt=fallback.prompt_of(request, sources), sources=sources)
     timings.include(built.timings, began)
     timings.report(built.degradations)
     return built

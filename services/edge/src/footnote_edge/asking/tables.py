@@ -94,8 +94,9 @@ async def _computation(
     First ingestion derives a query from the question's words. If it finds none, or one that leaves words out, it
     derives one from what generation's embedding model says of the question; or the answering model, if there is one,
     writes a query and repairs it once.
-    The computation is empty if none is found, None if a stage failed. A third-party stage may have no tables, or write
-    no queries; that is no degradation.
+    A confirmed one of the words stands where nothing better is found or a later call fails. The computation is empty if
+    none is found, None if a stage failed. A third-party stage may have no tables, or write no queries; that is no
+    degradation.
     """
     usage = Usage()
     documents = table_answer.documents_of(chunks)
@@ -106,10 +107,10 @@ async def _computation(
     )
     settings = await draft.settings
     window = await draft.window
+    by_words = TableComputation()
     try:
         answer = await _ask_tables(question, request)
         tables = answer.tables
-        by_words = TableComputation()
         if answer.computation.doubts:  # what reads the question better is asked first
             by_words.CopyFrom(answer.computation)
             answer.ClearField("computation")
@@ -139,10 +140,10 @@ async def _computation(
             answer = await _ask_tables(question, request)
             answer.computation.model = written.model
     except NotOffered:
-        return TableComputation(), usage
+        return by_words if by_words.confirmed else TableComputation(), usage
     except FootnoteError as error:
         _log.warning("tables_not_asked", reason=error.reason)
-        return None, usage
+        return by_words if by_words.confirmed else None, usage
     return by_words if by_words.confirmed and not answer.computation.confirmed else answer.computation, usage
 
 
