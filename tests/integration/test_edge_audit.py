@@ -19,10 +19,18 @@ from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.app import build
 from footnote_edge.audit import attempts, coverage
 from footnote_edge.gateway.guard import PUBLIC, ROLES
+from footnote_edge.gateway.limits import RateLimits
 from footnote_edge.offline import audit as offline_log
 from footnote_edge.offline import keys as offline
 from footnote_kit.edge import METHODS, EdgeStub
-from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, Unauthenticated, Unavailable
+from footnote_kit.errors import (
+    FootnoteError,
+    InvalidArgument,
+    PermissionDenied,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+)
 from footnote_kit.testing import Served, serve_app
 from google.rpc.code_pb2 import Code
 from support.audited import ABSENT, SECRET_TEXT, Things, absent, call_grpc, call_http, until
@@ -323,6 +331,26 @@ async def test_json_lines_hold_what_the_list_does(place: Place) -> None:
     assert [line["id"] for line in lines] == [event.id for event in listed]
     assert lines[0]["outcome"] == "AUDIT_OUTCOME_SUCCEEDED"
     assert refused.status_code == 403
+
+
+async def test_json_lines_go_on_when_a_page_is_over_the_rate(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        await place.call("grpc", "DeleteDocument", await place.things.request("DeleteDocument"), "admin")
+    pages, enter = 0, RateLimits.enter
+
+    def refuse(self: RateLimits, tenant: str, method: str) -> None:
+        nonlocal pages
+        pages += method == "ListAuditEvents"
+        if method == "ListAuditEvents" and pages in (2, 3):
+            raise ResourceExhausted("too many", reason="RATE_LIMITED", retry_after=0.1)
+        enter(self, tenant, method)
+
+    monkeypatch.setattr(RateLimits, "enter", refuse)
+    async with httpx2.AsyncClient(base_url=place.url, timeout=30) as http:
+        query = {"action": "DeleteDocument", "page_size": "1"}
+        answer = await http.get("/v1/audit/events.jsonl", params=query, headers=place.headers("admin"))
+    assert len(answer.text.splitlines()) == 3
+    assert pages >= 5
 
 
 async def test_while_the_log_cannot_be_written_nothing_audited_is_done(

@@ -2,7 +2,8 @@
 
 Starlette's StreamingResponse closes the generator, and with it the model's call, when the client disconnects.
 
-Exports are streams too, of JSON lines: feedback for training sets, the audit log for log collectors.
+Exports are streams too, of JSON lines: feedback for training sets, the audit log for log collectors. A page that the
+caller's rate or an outage holds up is tried again, since the status line has been sent.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from starlette.routing import Route
 from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.serving.problems import problem
 from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
+from footnote_edge.jobs.retrying import until_available
 
 PING_SECONDS = 15.0
 FIRST_SECONDS = 1.0
@@ -99,6 +101,8 @@ async def _with_pings(events: AsyncGenerator[str]) -> AsyncGenerator[str]:
 
 
 PAGE = 1000
+_MOST_WAITED, _LONGEST_PAUSE = 90.0, 10.0
+"""Seconds that a page of an export is tried again, more than the minute of a rate limit, and between two tries."""
 _EXPORTS = {
     "/v1/feedback.jsonl": ("feedback.export", "ListFeedback", "feedback"),
     "/v1/audit/events.jsonl": ("audit.export", "ListAuditEvents", "events"),
@@ -125,6 +129,11 @@ def _export(caller: Caller, rule: Rule, listed: str) -> Any:
     return export
 
 
+def _enough(error: FootnoteError, waited: float) -> None:
+    if waited > _MOST_WAITED:
+        raise error
+
+
 async def _lines(
     caller: Caller, request: Request, rule: Rule, asked: Any, listed: str, page: Any
 ) -> AsyncGenerator[str]:
@@ -135,4 +144,6 @@ async def _lines(
         if not page.next_page_token:
             return
         asked.page_token = page.next_page_token
-        page = await caller.unary(rule.method.name, asked, request)
+        page = await until_available(
+            lambda: caller.unary(rule.method.name, asked, request), _LONGEST_PAUSE, also_timeouts=False, give_up=_enough
+        )
