@@ -1,10 +1,11 @@
 """Calls that break: what was deleted meanwhile is gone from the page, and what was typed or accepted is not lost."""
 
 import json
+import uuid
 from typing import Any
 
 import pytest
-from support.console import Site, ask
+from support.console import Page, Site, ask
 
 from .test_administering import made
 from .test_uploading import choose, note
@@ -52,8 +53,14 @@ def test_what_was_deleted_while_a_watch_was_broken_is_gone_from_the_list(site: S
         watches.append(asked.partition("resume_token=")[2])
         if len(watches) == 1:
             broken_watch(route)
+        elif token == "refused" and not watches[-1]:
+            # As long after a deletion: the snapshot is what exists, and no deletion follows it.
+            events = route.fetch(url=f"{asked}&until_idle=true").text().split("\n\n")
+            (end,) = [at for at, one in enumerate(events) if "snapshot_done" in one]
+            body = "\n\n".join([*events[: end + 1], ""])
+            route.fulfill(status=200, headers={"content-type": "text/event-stream"}, body=body)
         else:
-            route.continue_(url=f"{asked}x" if token == "refused" and watches[-1] else asked)
+            route.continue_(url=f"{asked}x" if token == "refused" else asked)
 
     page.route("**/documents:watch*", watch)
     page.reload()
@@ -64,7 +71,7 @@ def test_what_was_deleted_while_a_watch_was_broken_is_gone_from_the_list(site: S
     page.locator("li", has_text=one["filename"]).wait_for(state="detached")
     assert watches[0] == ""
     assert watches[1] != "", "the second watch goes on where the first one broke"
-    assert watches[2:] == ([""] if token == "refused" else [])
+    assert watches[2:3] == ([""] if token == "refused" else [])
     assert not page.faults
     page.context.close()
 
@@ -117,5 +124,128 @@ def test_a_title_whose_call_failed_can_be_saved_again(site: Site, handbook: str)
     page.unroute("**/v1/conversations/*")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("link", name="Whom to call").first.wait_for()
+    assert not page.faults
+    page.context.close()
+
+
+def attach(page: Page, word: str) -> None:
+    page.locator("input[aria-label='Attach files']").set_input_files([note(f"{word}.txt", f"A text of {word}.")])
+
+
+def test_files_attached_while_another_conversation_is_opened_belong_to_their_own(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    writer = {"x-api-key": site.keys["writer"]}
+
+    def new(collections: list[str]) -> str:
+        answer = page.request.post(f"{site.url}v1/conversations", headers=writer, data={"collections": collections})
+        return str(answer.json()["conversation"]["id"])
+
+    def scope(conversation: str) -> list[str]:
+        answer = page.request.get(f"{site.url}v1/conversations/{conversation}", headers=writer)
+        return list(answer.json()["conversation"]["collections"])
+
+    first, other = new([handbook]), new([handbook])
+    held: list[Any] = []
+    page.route(
+        "**/v1/collections", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    page.goto(f"{site.url}#/ask/{first}")
+    chosen = page.get_by_label("Search in").locator("option:checked")
+    page.get_by_label("Search in").locator("option:checked", has_text=handbook).wait_for(state="attached")
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/v1/collections")):
+        attach(page, "tea")
+    with page.expect_response(lambda one: one.url.endswith(f"/v1/conversations/{other}")):
+        page.goto(f"{site.url}#/ask/{other}")
+    with page.expect_response(lambda one: one.request.method == "PATCH") as changed:
+        held[0].continue_()
+    assert f"/v1/conversations/{first}?" in changed.value.url
+    assert scope(first) == [handbook, f"Files {first[:12]}"]
+    assert scope(other) == [handbook]
+    assert chosen.text_content().strip("\u2068\u2069") == handbook
+    assert not page.faults
+    page.context.close()
+
+
+def test_files_attached_at_once_begin_one_conversation_that_is_asked_of_them_alone(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    held: list[Any] = []
+    page.route(
+        "**/v1/conversations", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    attach(page, "tea")
+    attach(page, "rye")
+    page.wait_for_timeout(500)
+    assert len(held) == 1
+    held[0].continue_()
+    page.locator(".attached .state.good").nth(1).wait_for()
+    assert (
+        (page.get_by_label("Search in").locator("option:checked").text_content() or "")
+        .strip("\u2068")
+        .startswith("Files ")
+    )
+    # A conversation that has asked everything goes on so, and has the file.
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.unroute("**/v1/conversations")
+    page.locator(".attached").wait_for(state="detached")
+    page.get_by_label("Search in").select_option("")
+    ask(page, "What is the internal emergency number?")
+    attach(page, "otters")
+    page.locator(".attached .state.good").wait_for()
+    assert page.get_by_label("Search in").locator("option:checked").text_content() == "All collections"
+    ask(page, "What is a text of otters?")
+    assert page.locator(".source-label", has_text="otters.txt").count()
+    assert not page.faults
+    page.context.close()
+
+
+def test_an_attached_file_that_is_accepted_is_watched_until_it_is_read(site: Site) -> None:
+    page = site.page("writer")
+    broken: list[str] = []
+
+    def watch(route: Any) -> None:
+        broken.append(route.request.url)
+        if len(broken) == 1:
+            route.fulfill(status=200, headers={"content-type": "text/event-stream"}, body="")
+        elif len(broken) == 2:
+            away(route)
+        else:
+            route.continue_()
+
+    page.route("**/v1/documents/*:watch", watch)
+    attach(page, "tea")
+    page.locator(".attached .state.good").wait_for(timeout=20_000)
+    assert len(broken) == 3
+    assert not page.faults
+    page.context.close()
+
+
+def test_a_move_whose_second_half_failed_is_made_again(site: Site) -> None:
+    page = site.page("writer")
+    writer = {"x-api-key": site.keys["writer"]}
+    name = page.request.post(
+        f"{site.url}v1/collections",
+        headers=writer, data={"name": f"mine-{uuid.uuid4().hex[:6]}", "visibility": "VISIBILITY_PRIVATE"},
+    ).json()["collection"]["name"]  # fmt: skip
+    sent: list[dict[str, Any]] = []
+
+    def lost(route: Any) -> None:
+        sent.append(route.request.post_data_json)
+        route.fetch()
+        away(route)
+
+    page.route("**/v1/documents:reindex", lost)
+    page.goto(f"{site.url}#/collections/{name}")
+    page.get_by_label("Numbers a vector").fill("128")
+    go = page.get_by_role("button", name="Move and index again")
+    go.click()
+    page.locator(".failure").get_by_text("Gone for a moment.").wait_for()
+    page.wait_for_timeout(1000)
+    page.unroute("**/v1/documents:reindex")
+    with page.expect_request("**/v1/documents:reindex") as again:
+        go.click()
+    assert again.value.post_data_json == sent[0], "the same move, which is begun once"
+    page.get_by_text("Ended: 0 of 0 documents indexed again").wait_for()
+    kept = page.request.get(f"{site.url}v1/collections/{name}", headers=writer).json()["collection"]
+    assert kept["settings"]["embedding"]["dimensions"] == 128
     assert not page.faults
     page.context.close()

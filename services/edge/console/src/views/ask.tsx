@@ -27,6 +27,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const conversation = useRef("");
+  const making = useRef<Promise<string> | null>(null);
   const stop = useRef<AbortController | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const write = (text: string) => {
@@ -42,6 +43,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     if (opened === conversation.current) return;
     stop.current?.abort();
     conversation.current = opened;
+    making.current = null;
     setTurns([]);
     setFault(null);
     hide();
@@ -75,23 +77,35 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     return done;
   }
 
-  /** Return the conversation's id; the first question or file makes it. */
-  async function begun(): Promise<string> {
-    if (!conversation.current) {
-      const made = await call<CreateConversationResponse>("POST", "/v1/conversations", { collections: asked.collections });
-      conversation.current = made.conversation?.id ?? "";
-      settle("ask", conversation.current);
+  /** Return the conversation's id; the first question or file makes it, once for all that begin at a time. */
+  function begun(): Promise<string> {
+    if (conversation.current) return Promise.resolve(conversation.current);
+    if (!making.current) {
+      const own = call<CreateConversationResponse>("POST", "/v1/conversations", { collections: asked.collections }).then((made) => {
+        const id = made.conversation?.id ?? "";
+        // Where another conversation was opened meanwhile, that one stays shown.
+        if (making.current === own) {
+          conversation.current = id;
+          settle("ask", id);
+        }
+        return id;
+      }).finally(() => {
+        if (making.current === own) making.current = null;
+      });
+      making.current = own;
     }
-    return conversation.current;
+    return making.current;
   }
 
-  /** Ask from a collection too, from now on and after a reload. */
-  function include(name: string): void {
-    if (asked.collections.includes(name)) return;
+  /**
+   * Ask from a collection too in the conversation that it is of, from now on and after a reload. A new conversation is asked
+   * of its files alone; one that was asked of everything goes on so, and has them.
+   */
+  function include(of: string, name: string): void {
+    if (asked.collections.includes(name) || (!asked.collections.length && turns.length)) return;
     const named = [...asked.collections, name];
-    setAsked({ ...asked, collections: named });
-    const path = `/v1/conversations/${encodeURIComponent(conversation.current)}?update_mask=collections`;
-    void attempt(() => call("PATCH", path, { collections: named }));
+    if (conversation.current === of) setAsked((now) => ({ ...now, collections: named }));
+    void attempt(() => call("PATCH", `/v1/conversations/${encodeURIComponent(of)}?update_mask=collections`, { collections: named }));
   }
 
   async function ask(question: string): Promise<void> {
@@ -99,15 +113,21 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     setTurns((all) => [...all, turn]);
     write("");
     following.current = true;
+    let of: string;
     try {
-      await begun();
+      of = await begun();
     } catch (error) {
       put({ ...turn, fault: faultOf(error) });
       if (refused.value) putBack(question);
       return;
     }
-    if (!turns.length) newest.value = { id: conversation.current, question };
-    await run("/v1/ask", { question, ...requestOf(asked), conversation_id: conversation.current }, turn);
+    if (conversation.current !== of) {
+      // Another conversation was opened before this one was there: the question goes back into the box.
+      if (!keptDraft()) write(question);
+      return;
+    }
+    if (!turns.length) newest.value = { id: of, question };
+    await run("/v1/ask", { question, ...requestOf(asked), conversation_id: of }, turn);
   }
 
   async function again(turn: Turn): Promise<void> {

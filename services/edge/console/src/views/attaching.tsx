@@ -2,13 +2,15 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Problem, call, events, freshId, upload } from "../api/client";
-import type { CreateCollectionResponse, UploadDocumentResponse, WatchDocumentResponse } from "../api/types";
+import type { CreateCollectionResponse, Document, UploadDocumentResponse, WatchDocumentResponse } from "../api/types";
 import { advised, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, loadCollections, me } from "../state";
 import { t } from "../strings";
+import { passes } from "./uploading";
 
 const DAYS = 7;
+const AGAIN_MS = 3000;
 
 interface Attached {
   id: string;
@@ -41,12 +43,25 @@ async function made(conversation: string): Promise<string> {
   return name;
 }
 
+/** Watch a document until it is read or has failed, again after a stream that ended or broke before that. */
+async function ended(document: Document): Promise<Document> {
+  const path = `/v1/documents/${encodeURIComponent(document.id)}:watch`;
+  let last = document;
+  for (;;) {
+    try {
+      for await (const event of events<WatchDocumentResponse>("GET", path, undefined, new AbortController().signal)) last = event.document ?? last;
+    } catch (error) {
+      if (!passes(error)) throw error;
+    }
+    if (last.state === "DOCUMENT_STATE_INDEXED" || last.state === "DOCUMENT_STATE_ERROR") return last;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
 async function send(id: string, file: File, collection: string): Promise<void> {
   try {
     const sent = await upload<UploadDocumentResponse>("/v1/documents", [file], { collection, request_id: id }, () => undefined);
-    const path = `/v1/documents/${encodeURIComponent(sent.document!.id)}:watch`;
-    let last = sent.document!;
-    for await (const event of events<WatchDocumentResponse>("GET", path, undefined, new AbortController().signal)) last = event.document ?? last;
+    const last = await ended(sent.document!);
     const failed = last.state !== "DOCUMENT_STATE_INDEXED";
     change(id, { state: failed ? "failed" : "ready", problem: last.failure ? advised(last.failure.message, last.failure.hint) : "" });
   } catch (error) {
@@ -69,8 +84,8 @@ async function attach(files: File[], conversation: string): Promise<string> {
 interface Props {
   /** Returns the id of the conversation, which is made if there is none yet. */
   conversation: () => Promise<string>;
-  /** Asks from this collection too. */
-  added: (collection: string) => void;
+  /** Asks from this collection too, in the conversation that the files were attached to. */
+  added: (conversation: string, collection: string) => void;
   failed: (error: unknown) => void;
 }
 
@@ -83,7 +98,7 @@ export function Attach({ conversation, added, failed }: Props) {
       <input type="file" multiple hidden ref={input} aria-label={t("attach.files")} onChange={({ currentTarget }) => {
         const files = Array.from(currentTarget.files ?? []);
         currentTarget.value = "";
-        if (files.length) conversation().then((id) => attach(files, id)).then(added).catch(failed);
+        if (files.length) conversation().then(async (id) => added(id, await attach(files, id))).catch(failed);
       }} />
     </>
   );

@@ -1,9 +1,10 @@
 // A collection moved to another embedder: its setting changed, its documents indexed again, with how far that is.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { call, events, freshId, get } from "../api/client";
+import { call, events, get } from "../api/client";
 import type { Collection, ListOperationsResponse, Operation, ReindexDocumentsResponse, WatchOperationResponse } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
+import { useRequestId } from "../parts/load";
 import { type Choice, ProviderFields, given } from "../parts/provider";
 import { announced, loadCollections } from "../state";
 import { number, t } from "../strings";
@@ -33,6 +34,7 @@ export function Moving({ collection }: { collection: Collection }) {
   const [choice, setChoice] = useState<Choice>({ provider: now?.provider ?? "", model: now?.model ?? "", settings: now?.settings ?? {} });
   const [size, setSize] = useState(String(now?.dimensions || ""));
   const [fault, setFault] = useState<Fault | null>(null);
+  const request = useRequestId();
   const operation = moves.value[collection.id];
   const busy = operation !== undefined && !ended(operation);
   useEffect(() => {
@@ -47,12 +49,17 @@ export function Moving({ collection }: { collection: Collection }) {
       const path = `/v1/collections/${encodeURIComponent(collection.id)}`;
       const embedding = { ...given(choice), ...(size && { dimensions: Number(size) }) };
       await call("PATCH", `${path}?update_mask=settings.embedding`, { settings: { embedding }, etag: collection.etag });
-      const { operation: begun } = await call<ReindexDocumentsResponse>("POST", "/v1/documents:reindex", { collection: collection.id, request_id: freshId() });
+      // Sent again it is the same move, which is begun once.
+      const body = { collection: collection.id };
+      const { operation: begun } = await call<ReindexDocumentsResponse>("POST", "/v1/documents:reindex", { ...body, request_id: request.of({ ...body, embedding }) });
+      request.done();
       const following = begun && follow(begun);
       await loadCollections();
       await following;
     } catch (error) {
       setFault(faultOf(error));
+      // The first half may have changed the collection: the next attempt is made from that.
+      await loadCollections().catch(() => undefined);
     }
   };
   return (

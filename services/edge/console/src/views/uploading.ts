@@ -134,7 +134,7 @@ function end(files: Sending[], outcomes: unknown[]): void {
 }
 
 /** Tell whether a failure may pass by itself: what the server says of the file itself does not. */
-function passes(error: unknown): boolean {
+export function passes(error: unknown): boolean {
   return !(error instanceof Problem) || error.status === 0 || error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
