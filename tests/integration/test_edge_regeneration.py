@@ -90,6 +90,14 @@ async def messages(edge: EdgeStub, of: str, **more: Any) -> list[ConversationMes
     return list((await edge.ListMessages(ListMessagesRequest(conversation_id=of, include=EVERY_PART, **more))).messages)
 
 
+async def remembered(edge: EdgeStub, world: World, made: str) -> None:
+    """Wait until memory has a conversation's messages, and its title is written after that."""
+    await world.until(lambda: len(world.messages) == 6)
+    async with asyncio.timeout(240):
+        while not (await edge.GetConversation(GetConversationRequest(conversation_id=made))).conversation.title:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
 async def state(edge: EdgeStub, of: str) -> Any:
     """Return all that can be seen of a conversation."""
     shown = (await edge.GetConversation(GetConversationRequest(conversation_id=of))).conversation
@@ -201,7 +209,7 @@ async def test_what_fails_or_is_cancelled_leaves_all_as_it_was(
     edge: EdgeStub, world: World, begin: Any, how: str
 ) -> None:
     made = await conversation(edge)
-    await world.until(lambda: len(world.messages) == 6)
+    await remembered(edge, world, made)
     before = await state(edge, made)
     call = None
     if how == "cancelled":
