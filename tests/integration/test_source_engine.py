@@ -15,7 +15,7 @@ from footnote_edge import composition
 from footnote_edge.adapters import source_items
 from footnote_edge.app import build
 from footnote_edge.jobs import changes
-from footnote_edge.sources import transfer
+from footnote_edge.sources import engine, transfer
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.ports import (
     Item,
@@ -256,10 +256,27 @@ async def test_writers_may_follow_the_run_of_a_source_that_another_began(edge: E
     assert last.state == ops.OPERATION_STATE_SUCCEEDED
 
 
+async def test_a_call_that_repeats_another_ends_no_run_whose_documents_are_in_progress(
+    edge: EdgeStub, origin: Origin, world: World
+) -> None:
+    source = await begin(edge)
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+    origin.items = {"a": "one"}
+    first = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation
+    await world.until(lambda: b"one" in world.blobs.values())
+    assert (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation.id == first.id
+    looks = len(world.requests("ListDocumentChanges"))
+    await world.until(lambda: len(world.requests("ListDocumentChanges")) > looks + 3)
+    assert not (await edge.GetOperation(ops.GetOperationRequest(operation_id=first.id))).operation.HasField("end_time")
+    gate.set()
+    assert (await kept.ended(edge, first.id)).state == ops.OPERATION_STATE_SUCCEEDED
+
+
 @pytest.mark.parametrize("due", ["by its interval", "by a call"])
 async def test_a_document_that_waits_holds_up_no_later_run_of_its_source(
-    edge: EdgeStub, origin: Origin, world: World, tmp_path: Path, due: str
+    edge: EdgeStub, origin: Origin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, due: str
 ) -> None:
+    monkeypatch.setattr(engine, "FOLLOWED_SECONDS", 0.0)
     origin.items = {"a": "one", "b": "two"}
     source = await begin(edge)
     world.gates["ParseDocument"] = gate = asyncio.Event()

@@ -32,7 +32,7 @@ from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
-from footnote_ingestion.tables import fitted, literals, periods
+from footnote_ingestion.tables import asked_numbers, currencies, fitted, literals, periods
 from footnote_ingestion.tables import forms as table_forms
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.forms import Subject
@@ -75,6 +75,10 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.tables.forms.abbreviates": lambda t: table_forms.abbreviates("qty", f"q{t}", t),
     "footnote_ingestion.tables.fitted.weigh": lambda t: fitted.weigh(t, [_TABLE], Reading({}), locales.choose("en")),
     "footnote_ingestion.tables.literals.is_written": lambda t: [literals.is_written(one, t) for one in (t, t[:200])],
+    "footnote_ingestion.tables.literals.distinguishing": lambda t: literals.distinguishing(t, t.split()[:20]),
+    "footnote_ingestion.tables.asked_numbers.numbers_of": lambda t: asked_numbers.numbers_of(t, "fr"),
+    "footnote_ingestion.tables.asked_numbers.number_of": lambda t: asked_numbers.number_of(t[:1] and f"1{t}", "de"),
+    "footnote_ingestion.tables.currencies.names_currency": lambda t: currencies.names_currency.__wrapped__(t, "en"),
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
     "footnote_edge.audit.events.origin_of_request": lambda t: events.origin_of_request(t, None),
@@ -194,7 +198,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
     footnote_database.engine.address footnote_kit.app.replica_addresses
     footnote_text.locators.label footnote_store.requests.search_request footnote_store.expr.any_of
-    footnote_store.fields.item_key footnote_store.ids.chunk_id footnote_store.rows.revision_key
+    footnote_store.fields.check_metadata footnote_store.fields.item_key footnote_store.ids.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key
     footnote_providers.endpoints.endpoint footnote_providers.endpoints.settings_of
     footnote_providers.registry.validate footnote_cli.command.connected footnote_cli.launcher.serve

@@ -1,4 +1,5 @@
 import json
+import time
 from typing import Any
 
 import pytest
@@ -152,3 +153,18 @@ def test_metadata_that_is_accepted_has_room_in_every_chunk(value: Any) -> None:
     metadata.update({"more": value})
     with pytest.raises(InvalidArgument, match=r"resource.metadata.*50000 bytes"):
         check_metadata("resource.metadata", metadata)
+
+
+def test_metadata_of_long_names_and_many_leaves_is_refused_without_being_laid_out() -> None:
+    metadata = Struct()
+    metadata.update({"k" * 24_000: {f"{number}": 1 for number in range(1_500)}})
+    began = time.process_time()
+    with pytest.raises(InvalidArgument):
+        check_metadata("metadata", metadata)
+    assert time.process_time() - began < 0.2  # it took 3 s and 260 MB
+
+
+def test_the_origin_of_a_document_has_room_beside_its_metadata() -> None:
+    metadata = Struct()
+    metadata.update({"parts": "é" * 24_900, "footnote_source": {"id": "s", "address": "a" * 2_000}})
+    check_metadata("metadata", metadata)

@@ -70,7 +70,7 @@
 {{- fail "ingress.grpc.host and ingress.http.host are both empty: name at least one" -}}
 {{- end -}}
 {{- if and $values.ingress.enabled $values.networkPolicy.enabled (not $values.networkPolicy.clients) -}}
-{{- fail "networkPolicy.clients is empty, so what comes through the ingress is dropped: name the namespace of the ingress controller there" -}}
+{{- fail "networkPolicy.clients is empty, so what comes through the ingress is dropped: name the namespace of the ingress controller there, or set networkPolicy.enabled to false where another policy admits it or none is enforced" -}}
 {{- end -}}
 {{- if and $values.externalSecrets.enabled (not $values.externalSecrets.store.name) -}}
 {{- fail "externalSecrets.store.name is empty: name the SecretStore to read from" -}}

@@ -15,6 +15,7 @@ from typing import Any
 
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
+from footnote_kit import origins
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.struct_pb2 import Struct, Value
 
@@ -144,9 +145,25 @@ def metadata_fields(chunk: Chunk) -> dict[str, Field]:
 
 def check_metadata(name: str, metadata: Struct) -> None:
     """Raise InvalidArgument about the field `name` for a document's metadata that its chunks have no room for."""
-    if _size(_layout(metadata_fields(Chunk(metadata=metadata)))) > _MAX_METADATA:
+    # The document's origin is ours, and there is room for it beside.
+    own = Struct(fields={key: value for key, value in metadata.fields.items() if key != origins.KEY})
+    # Each leaf has its whole dotted name: with few long names, many leaves would be far more than was sent.
+    too_long = _names_size(own.fields, 0) > _MAX_METADATA
+    if too_long or _size(_layout(metadata_fields(Chunk(metadata=own)))) > _MAX_METADATA:
         problem = f"must be at most {_MAX_METADATA} bytes of JSON, where each element of a list takes 31"
         raise InvalidArgument.field(name, problem)
+
+
+def _names_size(fields: Mapping[str, Value], prefix: int) -> int:
+    """Return the characters of the dotted names of all leaves, those of lists once an element."""
+    size = 0
+    for key, value in fields.items():
+        length = prefix + len(key)
+        if value.HasField("struct_value"):
+            size += _names_size(value.struct_value.fields, length + 1)
+        else:
+            size += length * max(1, len(value.list_value.values) if value.HasField("list_value") else 1)
+    return size
 
 
 def facets(chunk: Chunk) -> dict[str, Scalar]:

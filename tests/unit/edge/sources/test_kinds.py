@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +337,15 @@ async def test_an_empty_folder_in_the_place_of_another_is_away(tmp_path: Path) -
     assert set(await listed(origin)) == {"a.txt"}
     await origin.remove("a")
     assert await listed(origin) == {}
+
+
+async def test_an_empty_folder_of_a_new_source_is_in_step_and_stays_so(tmp_path: Path) -> None:
+    origin = FolderOrigin(tmp_path)
+    new = replace(origin.opening(), was_in_step=False)
+    assert not [item for page in await listing(FOLDER.open(new), Memory()) for item in page.items]
+    assert await listed(origin) == {}
+    await origin.put("a", "text")
+    assert set(await listed(origin)) == {"a.txt"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")

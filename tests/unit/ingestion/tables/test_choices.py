@@ -253,6 +253,20 @@ def test_texts_are_named_by_the_words_that_distinguish_them(compute: Compute, qu
     assert (found.text if found is not None else "") == said
 
 
+@pytest.mark.parametrize("question", ["How many new counties are urban?", "How many other counties are there?"])
+def test_common_words_are_no_names(compute: Compute, question: str) -> None:
+    counties = "County;Kind\nAdams County;Rural\nBoone County;Urban\nNew County;Urban\nOther County;Rural\n"
+    found = compute(counties, question, "en")
+    assert found is None or not found.confirmed
+
+
+@pytest.mark.parametrize(
+    "question", ["How many departments have more than 2 employees?", "How many departments have at least 2 people?"]
+)
+def test_a_limit_of_no_column_computes_nothing_and_breaks_nothing(compute: Compute, question: str) -> None:
+    assert compute("Employee;Department;Age;Salary\nAnn;HR;30;10\nBob;HR;40;20\nCy;IT;50;30\n", question, "en") is None
+
+
 def test_by_before_several_texts_gives_each(compute: Compute) -> None:
     found = compute(ORDERS, "Total pieces by town for Lyon and Brest", "en")
     assert found is not None

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from footnote.edge.v1 import sources_pb2 as pb
+from footnote.edge.v1.operations_pb2 import GetOperationRequest
 from footnote_kit.printable import printable_line
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import MessageToDict
@@ -79,8 +80,8 @@ async def add(
         source.interval.CopyFrom(parse_duration(every))
     made = (await session.call(session.stub.CreateSource, pb.CreateSourceRequest(source=source))).source
     if wait and made.operation_id:
-        begun = await session.call(session.stub.SyncSource, pb.SyncSourceRequest(source_id=made.id))
-        await follow_operation(session, begun.operation)
+        first = GetOperationRequest(operation_id=made.operation_id)
+        await follow_operation(session, (await session.call(session.stub.GetOperation, first)).operation)
         made = (await session.call(session.stub.GetSource, pb.GetSourceRequest(source_id=made.id))).source
     _show(session, made)
     if made.state == pb.SOURCE_STATE_AWAY or made.items_failed:

@@ -51,7 +51,8 @@ async function ended(document: Document): Promise<Document> {
     try {
       for await (const event of events<WatchDocumentResponse>("GET", path, undefined, new AbortController().signal)) last = event.document ?? last;
     } catch (error) {
-      if (!passes(error)) throw error;
+      // After a sign-out the call would be refused for ever.
+      if (!passes(error) || (error instanceof Problem && error.status === 401)) throw error;
     }
     if (last.state === "DOCUMENT_STATE_INDEXED" || last.state === "DOCUMENT_STATE_ERROR") return last;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

@@ -207,11 +207,13 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
 async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
-    """Make a conversation's messages searchable and title it."""
+    """Make a conversation's messages searchable and title it, beside each other: either may wait for its stage."""
     work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
-        await with_retries(lambda: work.chores.embed(scope, conversation_id))
-        await with_retries(lambda: work.chores.title(scope, conversation_id))
+        await asyncio.gather(
+            with_retries(lambda: work.chores.embed(scope, conversation_id)),
+            with_retries(lambda: work.chores.title(scope, conversation_id)),
+        )
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)

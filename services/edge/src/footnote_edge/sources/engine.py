@@ -13,6 +13,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any, cast
 from uuid import uuid4
 
@@ -70,6 +71,8 @@ _MOST_MEMO = 64 * 1024
 _MOST_WARNINGS = 20
 _WAIT = 0.2
 
+FOLLOWED_SECONDS = 60.0
+"""Seconds that a run follows its documents at least, though the next run is due: most documents end sooner."""
 _log = get_logger(__name__)
 
 
@@ -151,7 +154,7 @@ class Engine:
             if complete:
                 await self._delete_vanished(run, operation)
             await self._count(operation, tally, sum((await self._left(holder)).values()))
-        stopped = partial(self._stops_following, operation, source)
+        stopped = partial(self._stops_following, operation, source, monotonic() + FOLLOWED_SECONDS)
         failed, ended = await self._following.follow(scope, source, holder, stopped)
         tally.done -= failed
         tally.failed += failed
@@ -340,10 +343,15 @@ class Engine:
     async def _cancelled(self, operation: StoredOperation) -> bool:
         return await self._operations.is_cancelled(operation.id)
 
-    async def _stops_following(self, operation: StoredOperation, source: StoredSource) -> bool:
-        """Return whether a run ends although documents are in progress: cancelled, or the next one is due."""
+    async def _stops_following(self, operation: StoredOperation, source: StoredSource, until: float) -> bool:
+        """Return whether a run ends although documents are in progress: cancelled, or the next one is due for long.
+
+        `until` is the moment, by the monotonic clock, up to which it follows its documents whatever is due.
+        """
         if await self._cancelled(operation):
             return True
+        if monotonic() < until:
+            return False
         now = await self._sources.read(source.id)
         return now is None or (not now.paused and now.next_time is not None and utc(now.next_time) <= datetime.now(UTC))
 

@@ -119,6 +119,8 @@ class Opening:
     folder: Path
     """A cache folder of the source's own. It may be emptied at any time."""
     policy: Policy
+    was_in_step: bool = True
+    """Whether the source has ever been in step, so that it may have documents."""
 
 
 class Watch(Protocol):

@@ -102,4 +102,5 @@ class Openings:
         except InvalidArgument as error:  # stored by an older version, whose kind had other settings
             raise FailedPrecondition(error.message, reason="SOURCE_REFUSED") from None
         values = parsed(kind.settings, settings), parsed(kind.secrets, secrets)
-        return kind, Opening(*values, source.tenant_id, self.folder(source.id), self.policy)
+        in_step = source.in_step_time is not None
+        return kind, Opening(*values, source.tenant_id, self.folder(source.id), self.policy, in_step)

@@ -330,7 +330,10 @@ def same_value(left: Quantity, right: Quantity) -> bool:
 
 def _digits_differ(left: str, right: str) -> bool:
     """Return whether numbers are written with as many digits, too many for a float to tell, and with other ones."""
-    one, other = ("".join(filter(str.isdigit, text)) for text in (left, right))
+    one, other = (
+        "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal()).lstrip("0")
+        for text in (left, right)
+    )
     return len(one) == len(other) >= _LONG and one != other
 
 

@@ -15,7 +15,7 @@ _USER, _GROUP = "user", "group"
 
 
 def visible(scope: Scope) -> sa.ColumnElement[bool]:
-    """Return the condition that this caller may read a collection; it matches `footnote_kit.access.may_read`."""
+    """Return the condition that this caller may read a collection; it matches `access_of(…) >= Access.READ`."""
     if not scope.tenant_id or not scope.user_id or role_of(scope) == ROLE_UNSPECIFIED:
         return sa.false()
     of_tenant = collections.c.tenant_id == scope.tenant_id

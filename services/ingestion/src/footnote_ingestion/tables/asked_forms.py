@@ -108,8 +108,8 @@ class AskedForm(AskedColumns):
         if measure is None and DISTINCT in said:
             measure = 0  # of different texts nothing is measured
         key = self._key(by_header, said, filters)
-        if key is None:
-            return None
+        if key is None or (limits and measure == 0):
+            return None  # no column of numbers is named that the limit could be of
         if measure is None or placed.several:
             self.several += placed.several
             return Form(SEVERAL, known=self.known)

@@ -183,6 +183,8 @@ class AskedWords:
             if len(named) != 1 or len(texts := next(iter(named.values()))) != 1:
                 continue
             for start, end in self._places(parts, exact=True, over=()):
+                if _is_name(texts[0]) and not any(at in self._capitals for at in range(start, end)):
+                    continue  # "new counties" name no New County
                 self._take(range(start, end), "value")
                 found.append((start, Filter(next(iter(named)), "=", texts[0])))
                 common = set(tokens(texts[0])) - set(parts)
@@ -383,3 +385,9 @@ def _begin_alike(word: str, part: str) -> bool:
     """Return whether two words begin alike, as "bestellt" and "Bestelldatum" do, by half of the shorter at least."""
     common = next((at for at, (a, b) in enumerate(zip(word, part, strict=False)) if a != b), min(len(word), len(part)))
     return common >= max(_SHORTEST_BEGINNING, -(-min(len(word), len(part)) // 2))
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is written as a name, each word with a capital; "Low risk" is none."""
+    with_case = [at for at, word in enumerate(tokens(text)) if word.upper() != word.lower()]
+    return bool(with_case) and capitals(text).issuperset(with_case)

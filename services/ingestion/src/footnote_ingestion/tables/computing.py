@@ -351,7 +351,7 @@ class Computing:
         without = sum(line.number is None for line in lines) if form.measure else 0
         if without:
             computation.notes.append(words.no_number.format(count=without, cells=len(lines)))
-        limited = {one.column for one in form.filters if isinstance(one.value, float)} - {form.measure}
+        limited = {one.column for one in form.filters if isinstance(one.value, float)}
         for column in table.columns:
             if column.number in limited and column.other_cells:  # a row without a number is within no limit
                 computation.notes.append(words.no_number.format(count=column.other_cells, cells=table.rows))

@@ -27,7 +27,7 @@ from footnote_edge.sources.ports import (
 _PAGE = 500
 _PART = 256 * 1024
 _IDENTITY = "root"
-"""File with device and inode of the folder as it was last seen with entries."""
+"""File with device and inode of the folder that was listed last."""
 _EMPTY = "The folder is empty: its mount may be missing. If it is meant to be empty, put a file named .keep into it."
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -55,8 +55,8 @@ class FolderConnection:
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
         """Yield the files of the folder; an unreadable subfolder makes the listing partial.
 
-        Raises SourceUnavailable for an empty folder, unless it is the one that had files before: it may be the place of
-        a mount that is missing.
+        Raises SourceUnavailable for an empty folder in the place of one that was listed before: it may be that of a
+        mount that is missing.
         """
         root = await asyncio.to_thread(_root, self._opening)
         await asyncio.to_thread(self._check_mounted, root)
@@ -83,11 +83,10 @@ class FolderConnection:
         except OSError:
             raise SourceUnavailable("The folder cannot be read.") from None
         identity = f"{found.st_dev} {found.st_ino}"
-        if entries:
-            known.parent.mkdir(parents=True, exist_ok=True)
-            known.write_text(identity)
-        elif not known.exists() or known.read_text() != identity:
+        if not entries and self._opening.was_in_step and not (known.exists() and known.read_text() == identity):
             raise SourceUnavailable(_EMPTY)
+        known.parent.mkdir(parents=True, exist_ok=True)
+        known.write_text(identity)
 
     def _walk(self, root: Path, below: str) -> Iterator[Item]:
         try:
