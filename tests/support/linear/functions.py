@@ -198,7 +198,8 @@ NOT_TEXTS = frozenset(
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
     footnote_database.engine.address footnote_kit.app.replica_addresses
     footnote_text.locators.label footnote_store.requests.search_request footnote_store.expr.any_of
-    footnote_store.fields.check_metadata footnote_store.fields.item_key footnote_store.ids.chunk_id footnote_store.rows.revision_key
+    footnote_store.fields.check_metadata footnote_store.fields.item_key
+    footnote_store.ids.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key
     footnote_providers.endpoints.endpoint footnote_providers.endpoints.settings_of
     footnote_providers.registry.validate footnote_cli.command.connected footnote_cli.launcher.serve

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
+from footnote_generation.extractive import table_reading
 from footnote_generation.language import places
 from footnote_generation.language.cldr import writing
 from hypothesis import given, settings
@@ -44,6 +45,7 @@ _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
 }
 # Functions that hold patterns made when they are called first.
 _MAKERS: dict[str, Callable[[], object]] = {
+    f"{_GENERATION}extractive.table_reading._between": lambda: [table_reading._between(code) for code in ("zh", "ja")],
     f"{_GENERATION}language.places._link": lambda: [places._link()],
     f"{_GENERATION}language.places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
 }
