@@ -58,6 +58,9 @@ def test_a_limit_says_which_rows_hold_no_number_to_compare(compute: Compute) -> 
     assert found is not None
     assert found.text.endswith(": 2")
     assert any("1 of 4 cells hold no number" in note for note in found.notes)
+    of_measure = compute(Form(forms.COUNT, 3, filters=[Filter(3, "<", 13.0)]), c=rows("Class", 12, "n/a", 20, 11))
+    assert of_measure is not None
+    assert any("1 of 4 cells hold no number" in note for note in of_measure.notes)
     whole = compute(Form(forms.COUNT, filters=[Filter(3, "<", 13.0)]), b=rows("Class", 12, 20, 11))
     assert whole is not None
     assert not whole.notes

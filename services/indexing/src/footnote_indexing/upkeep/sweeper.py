@@ -35,6 +35,7 @@ class Sweeper:
         self._contents = contents
         self._recovery = recovery
         self._next_recovery = 0.0
+        self._unsettled = False
         self._settings = settings
 
     async def round(self) -> None:
@@ -51,10 +52,12 @@ class Sweeper:
             expired_before=now - int(self._settings.expired_after * 1000),
             abandoned_before=now - int(self._settings.abandon_after * 1000),
         )
-        if retired:
+        self._unsettled |= bool(retired)
+        if self._unsettled:
             for index_version in await self._index_versions.all():
                 if index_version.state == BUILDING:  # it may hold every searched document now
                     await self._contents.settle(index_version.collection_id)
+            self._unsettled = False
         removed = 0
         while True:
             due = await self._purges.due(_BATCH)

@@ -118,8 +118,10 @@ class Numbers:
         """Look at the first rows of a table before parsing it; `own` are the values that the file itself holds.
 
         A column with "987" and "1,234" has no decimals: its mark separates thousands. So has a column of a sheet whose
-        numbers are whole. Whole numbers below 100 say nothing: "2" and "1.234" may be ratios.
+        numbers are whole. Whole numbers below 100 say nothing: "2" and "1.234" may be ratios. Where commas delimit,
+        "987", "1.234" and "2.500" may be either, and no such cell is a number.
         """
+        repeated: set[int] = set()
         bare: set[int] = set()
         broken: set[int] = set()
         marked: dict[int, str] = {}
@@ -142,10 +144,17 @@ class Numbers:
                     continue
                 self.cell(text)
                 if len(body) in (5, 6, 7) and body[-4] in ".," and (body[:-4] + body[-3:]).isdecimal():
+                    if column in marked:
+                        repeated.add(column)
                     marked[column] = body[-4] if marked.get(column, body[-4]) == body[-4] and body[0] != "0" else ""
         for column, mark in marked.items():
-            if mark and column in bare - broken and not self._decimal and not (mark == "." and self._commas_delimit):
+            if not mark or column not in bare - broken or self._decimal:
+                continue
+            if mark == "," or not self._commas_delimit:
                 self._shows("," if mark == "." else ".")
+            elif column in repeated:
+                self._known.clear()
+                self._decimal = "?"
 
     def cell(self, text: str) -> bytes:
         """Return the value of a cell as the fields of `Cell`; nothing for text or an uncertain value."""

@@ -56,6 +56,13 @@ def test_each_quote_that_is_never_closed_is_text(tmp_path: Path) -> None:
     assert said == ["2 quotes are opened and never closed: they are read as text"]
 
 
+@pytest.mark.parametrize("blanks", [" ", "  ", "\t"])
+def test_blanks_may_stand_behind_a_quoted_cell_of_several_lines(blanks: str, tmp_path: Path) -> None:
+    found, said = read(f'Id,Note,Price\n1,"first\nsecond"{blanks},5\n2,"x, y",6\n', tmp_path)
+    assert [row for row, _ in found] == ["Id: 1; Note: first second; Price: 5", "Id: 2; Note: x, y; Price: 6"]
+    assert not said
+
+
 def test_quoted_cells_go_on_over_lines(tmp_path: Path) -> None:
     found, said = read('a,b\n"x ""1""\ny",1\n"z\n",2', tmp_path)
     assert found == [('a: x "1" y; b: 1', "A2:B2"), ("a: z; b: 2", "A3:B3")]

@@ -192,10 +192,20 @@ def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
+_PADDED = {one: re.compile(rf'"[ \t]++(?=[{re.escape(one)}\r\n]|$)') for one in ",;|"} | {
+    "\t": re.compile(r'" ++(?=[\t\r\n]|$)')
+}
+"""A quote with blanks before the end of its cell, by the separator of cells."""
+
+
 def _closed(lines: Sequence[str], separator: str) -> bool:
-    """Return whether quotes end at the end of their cells in a record of several lines, or at all in one line."""
+    """Return whether quotes end at the end of their cells in a record of several lines, or at all in one line.
+
+    Blanks may stand between a quote and the end of its cell.
+    """
+    padded = _PADDED.get(separator, _PADDED["\t"])
     try:
-        list(csv.reader(lines, delimiter=separator, strict=True))
+        list(csv.reader((padded.sub('"', line) for line in lines), delimiter=separator, strict=True))
     except csv.Error as error:
         return len(lines) == 1 and "end of data" not in str(error)
     return True

@@ -116,11 +116,16 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None, files: F
         walker.warn()
 
 
+_ASCII = frozenset({"ascii", "us-ascii"})
+
+
 def _decode(data: bytes, out: BlockWriter) -> str:
     """Decode with the declared encoding if it fits, else with the detected one."""
     declared = next(filter(None, (_CHARSET.search(tag[0]) for tag in _META.finditer(data[:4096]))), None)
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        return decode_declared(data, declared[1].decode("ascii", errors="replace"), out)
+        name = declared[1].decode("ascii", errors="replace")
+        # As browsers do; mails that declare ASCII are often UTF-8.
+        return decode_declared(data, "cp1252" if name.lower() in _ASCII else name, out)
     return decode(data, out)
 
 
