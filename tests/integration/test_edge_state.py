@@ -87,7 +87,10 @@ async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeSt
     assert listed.messages[1].answer == first.answer
     assert listed.messages[1].manifest.prompt_hash == "h"
     await world.until(lambda: len(world.messages) == 4)
-    conversation = (await edge.GetConversation(GetConversationRequest(conversation_id=conversation_id))).conversation
+    get = GetConversationRequest(conversation_id=conversation_id)
+    async with asyncio.timeout(240):
+        while not (conversation := (await edge.GetConversation(get)).conversation).title:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
     assert conversation.title == "About tea"
     assert conversation.message_count == 4
     await edge.DeleteConversation(DeleteConversationRequest(conversation_id=conversation_id))
