@@ -272,8 +272,11 @@ class ServiceHost:
         self._health.end()
         self._interceptor.end_watches()
 
-    async def stop(self, grace: float) -> None:
-        """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks."""
+    async def stop(self, grace: float, close_seconds: float = _CLOSE_SECONDS) -> None:
+        """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks.
+
+        Each hook gets `close_seconds`, or `grace` where that is longer.
+        """
         await self.drain()
         if self._front is not None:
             self._front.refuse()
@@ -287,7 +290,7 @@ class ServiceHost:
         call_context.bind_service(self.name)
         for hook in self._app.close:
             try:
-                async with asyncio.timeout(max(grace, _CLOSE_SECONDS)):
+                async with asyncio.timeout(max(grace, close_seconds)):
                     await hook()
             except Exception as error:  # the other hooks must run all the same
                 _log.error("close_failed", stage=self.name, exc_info=error)
