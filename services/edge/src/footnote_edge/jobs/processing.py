@@ -64,7 +64,7 @@ def job_of(document: Document) -> str:
     return f"{document.id}:{document.revision}"
 
 
-def provider_of(scope: Scope, document: Document) -> str:
+def collection_of(scope: Scope, document: Document) -> str:
     """Return the name of the collection whose provider embeds a document."""
     return f"{scope.tenant_id}/{document.collection_id}"
 
@@ -136,7 +136,7 @@ class Processor:
         Ends early if it was cancelled or a newer revision took over; the move is then refused. Raises Postponed after
         the maximum wait for its provider, to free its place for other documents.
         """
-        held = self._putting_off.held_seconds(job_of(document), provider_of(scope, document))
+        held = self._putting_off.held_seconds(job_of(document), collection_of(scope, document))
 
         def give_up(error: FootnoteError, waited: float) -> None:
             if (rest := rest_seconds(error)) is not None:

@@ -27,7 +27,7 @@ from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.jobs.postponing import Postponed, Postponements
-from footnote_edge.jobs.processing import Processor, job_of, provider_of
+from footnote_edge.jobs.processing import Processor, collection_of, job_of
 from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.retrying import until_available
@@ -107,7 +107,7 @@ class Work:
     async def postpone(self, scope: Scope, document: Document, postponed: Postponed) -> None:
         """Free a document's place, enqueue it again later, and note when."""
         if (take_up := self.take_up) is not None and not self._closing:
-            failing = "" if postponed.seconds else provider_of(scope, document)
+            failing = "" if postponed.seconds else collection_of(scope, document)
             attempts, pause = self.putting_off.postpone(
                 job_of(document), lambda: take_up(document), postponed.seconds, failing
             )
@@ -199,7 +199,7 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
     except Postponed as rest:
         await work.postpone(scope, document, rest)
         return "PUT_OFF"
-    work.putting_off.ended(job_of(document), provider_of(scope, document))
+    work.putting_off.ended(job_of(document), collection_of(scope, document))
     outcome = await work.processor.finish(scope, document, move)
     _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
     return outcome
