@@ -9,6 +9,9 @@ HEAVY = {
     "duckdb": "import footnote_ingestion.app",
     "sqlglot": "import footnote_ingestion.app",
     "mcp": "import footnote_edge.app",
+    "dulwich": "import footnote_edge.app",
+    "obstore": "import footnote_edge.app",
+    "cryptography": "import footnote_edge.app",
     "pandas": "import footnote_indexing.app, footnote_retrieval.app, footnote_store.requests",
     "openai": (
         "import footnote_generation.app, footnote_retrieval.app\n"
@@ -23,7 +26,10 @@ import sys
 from footnote_ingestion.worker import child
 
 child.load()
-ahead = {"sqlglot", "babel.numbers", "footnote_ingestion.tables.jobs", "pypdf", "asyncio"} & sys.modules.keys()
+later = {"sqlglot", "babel.numbers", "footnote_ingestion.tables.jobs", "pypdf", "asyncio"}
+ahead = {"duckdb", *later} & sys.modules.keys()
+child.load_engine()
+ahead |= later & sys.modules.keys()
 child.load_tables()
 sys.exit(f"too early: {ahead}" if ahead else "footnote_ingestion.tables.jobs" not in sys.modules)
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote_edge.sources.kinds.git import GIT
+from footnote_edge.sources.kinds import GIT
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Opening, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed

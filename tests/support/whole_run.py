@@ -25,7 +25,7 @@ class Runs:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._repeats = bool(config.option.lf)
+        self._repeats = bool(getattr(config.option, "lf", False))
         self._collected = 0
         self._ran: set[str] = set()
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import obstore
 import pytest
-from footnote_edge.sources.kinds.bucket import BUCKET, BucketConnection
+from footnote_edge.sources.kinds import BUCKET, GIT
+from footnote_edge.sources.kinds.bucket_objects import BucketConnection
 from footnote_edge.sources.kinds.feed import FEED
 from footnote_edge.sources.kinds.folder import FOLDER
-from footnote_edge.sources.kinds.git import GIT
 from footnote_edge.sources.kinds.mailbox import MAILBOX
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.policy import Policy

@@ -1,7 +1,7 @@
 """Authentication: turns a call's credentials into tenant, user and roles."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
@@ -10,8 +10,10 @@ from footnote_kit.validation import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
 
 from footnote_edge.gateway.keys import PREFIX, ApiKeys
 from footnote_edge.gateway.principals import REFUSAL, Identity, Proof
-from footnote_edge.gateway.tokens import Tokens
 from footnote_edge.settings import Settings
+
+if TYPE_CHECKING:
+    from footnote_edge.gateway.tokens import Tokens
 
 TENANT_HEADER = "x-footnote-tenant"
 USER_HEADER = "x-footnote-user"
@@ -68,7 +70,7 @@ class Off:
 class Credentials:
     """Keys and tokens, as far as each is enabled; the prefix distinguishes a key from a token."""
 
-    def __init__(self, keys: ApiKeys | None, tokens: Tokens | None) -> None:
+    def __init__(self, keys: ApiKeys | None, tokens: "Tokens | None") -> None:
         self._keys = keys
         self._tokens = tokens
 
@@ -98,5 +100,11 @@ def authenticator(settings: Settings, keys: ApiKeys) -> Authenticator:
         return Off()
     return Credentials(
         keys if "keys" in settings.auth else None,
-        Tokens(settings) if "jwt" in settings.auth else None,
+        _tokens(settings) if "jwt" in settings.auth else None,
     )
+
+
+def _tokens(settings: Settings) -> "Tokens":
+    from footnote_edge.gateway.tokens import Tokens  # its libraries take 10 MB, which deployments without tokens spare
+
+    return Tokens(settings)

@@ -324,7 +324,7 @@ class Engine:
         folder = opening.folder / "spool"
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)  # a killed run's bytes may be outdated
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        connection = kind.open(opening)
+        connection = await asyncio.to_thread(kind.open, opening)  # it may load the kind's library first
         try:
             yield connection, folder
         finally:

@@ -135,7 +135,10 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A kind of source. `open` does no I/O; it raises InvalidArgument for problems visible in the settings."""
+    """A kind of source. `open` opens no connection; it raises InvalidArgument for problems visible in the settings.
+
+    It is called in a worker thread, so that a kind may load its library there, when it is first used.
+    """
 
     id: str
     display_name: str

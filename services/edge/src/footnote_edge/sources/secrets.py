@@ -11,12 +11,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.redact import register
 from footnote_kit.secret_file import read_private
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _NONCE = 12
 _KEY = 32
@@ -34,7 +36,7 @@ class Vault:
     """Encrypts and decrypts; without a key it refuses."""
 
     def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
-        self._keys = {_id_of(key): AESGCM(key) for key in keys}
+        self._keys = _ciphers(keys) if keys else {}
 
     @classmethod
     def of(cls, text: str, file: Path | None) -> "Vault":
@@ -89,6 +91,8 @@ class Vault:
                 "secrets again.",
                 reason="SOURCE_KEY_MISSING",
             )
+        from cryptography.exceptions import InvalidTag
+
         try:
             text = key.decrypt(sealed.data[:_NONCE], sealed.data[_NONCE:], source_id.encode())
         except InvalidTag:
@@ -97,6 +101,13 @@ class Vault:
             ) from None
         found: dict[str, object] = json.loads(text)
         return found
+
+
+def _ciphers(keys: tuple[bytes, ...]) -> "dict[str, AESGCM]":
+    # Loaded for deployments that have keys: it takes 10 MB.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return {_id_of(key): AESGCM(key) for key in keys}
 
 
 def _id_of(key: bytes) -> str:

@@ -14,7 +14,7 @@ import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_text.language import detect
@@ -32,10 +32,11 @@ from footnote_ingestion.parsers.failures import (
 )
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.sniff import sniff
-from footnote_ingestion.tables.kept import KeptTables
-from footnote_ingestion.tables.session import Session
 from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.plan import Measures, Plan
+
+if TYPE_CHECKING:  # loaded by `load_engine`
+    from footnote_ingestion.tables.session import Session
 
 _SAY_SECONDS = 0.2
 _SELDOM = 20_000
@@ -115,6 +116,8 @@ def run(job: wire.Job, frames: _Frames, session: Session | None) -> None:
 
             frames.send(wire.DONE, answered(job.question, job.archives, session))
             return
+        from footnote_ingestion.tables.kept import KeptTables  # loaded by `load_engine`
+
         with KeptTables(session) as kept:
             out = BlockWriter(kept.before(frames.block), job.limits, frames.pages)
             properties = parser_for(job.document_type).parse(path, out, job.limits)
@@ -166,6 +169,12 @@ def load() -> None:
     detect("The language of this sentence is found by a model, which is loaded for it.")
 
 
+def load_engine() -> None:
+    """Load the engine of tables: 13 MB that a deployment does not need before its first file or question of tables."""
+    import footnote_ingestion.tables.kept
+    import footnote_ingestion.tables.session  # noqa: F401
+
+
 def load_tables() -> None:
     """Load what questions about tables need besides, which many deployments never ask."""
     from footnote_ingestion.tables import jobs
@@ -173,12 +182,18 @@ def load_tables() -> None:
     jobs.load()
 
 
+def _session(folder: Path, memory: int) -> Session:
+    from footnote_ingestion.tables.session import Session  # loaded by `load_engine`
+
+    return Session(folder, memory)
+
+
 def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
     """Enter the sandbox that the plan describes, then run jobs until the input ends."""
     temporary = str(Path(plan.folder) / "tmp")
     os.environ.update(HOME=temporary, TMPDIR=temporary)
     tempfile.tempdir = None  # so that it is determined again
-    session = Session(Path(temporary) / "tables", plan.memory_bytes) if plan.work != "inspect" else None
+    session = _session(Path(temporary) / "tables", plan.memory_bytes) if plan.work != "inspect" else None
     # After the engine, which reserves some 600 MB of addresses that it does not use: they do not count against a file.
     _limit_memory(plan.memory_bytes)
     if plan.uid and session is not None:

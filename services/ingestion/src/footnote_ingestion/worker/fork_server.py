@@ -6,8 +6,8 @@ if the system supports it. The line "ended" with a process id asks how that work
 program forks a process of another service, which has no sandbox, as it reads no file. The process exits when the socket
 closes, or with its parent.
 
-A fresh worker costs a fork instead of a second of loading, so that two tenants never share one. What only questions
-about tables need is loaded before the first worker for these is forked.
+A fresh worker costs a fork instead of a second of loading, so that two tenants never share one. What checks of files do
+not need, and what only questions about tables need, is loaded before the first worker for these is forked.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def main() -> None:
     logging.disable()  # parsers log much about broken files
     requests = socket.socket(fileno=0)
     _load(child.load)
-    load_tables, load_program = cache(partial(_load, child.load_tables)), cache(_load_program)
+    load_engine, load_tables = cache(partial(_load, child.load_engine)), cache(partial(_load, child.load_tables))
+    load_program = cache(_load_program)
     requests.sendall(b"ready\n")
     while request := _receive(requests):
         line, descriptors = request
@@ -65,6 +66,8 @@ def main() -> None:
             serve = partial(_serve_program, program)
         else:
             plan = Plan.from_line(line)
+            if plan.work != "inspect":
+                load_engine()
             if plan.work == "tables":
                 load_tables()
             serve = partial(_serve_worker, plan)

@@ -4,24 +4,20 @@ The address is checked as for the web; `ssh` connects to exactly that address.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from dulwich.client import SSHGitClient, SSHVendor, SubprocessWrapper
 from dulwich.errors import GitProtocolError
 from dulwich.protocol import Protocol
 
+from footnote_edge.sources.kinds.git import SshPlace
 from footnote_edge.sources.ports import SourceRefused
 
-PORTS = (22,)
-"""SSH's ports below 1024."""
-_HOST_KEY = re.compile(r"(ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa) [A-Za-z0-9+/]{32,4000}={0,3}")
 _OPTIONS = {
     "BatchMode": "yes", "StrictHostKeyChecking": "yes", "GlobalKnownHostsFile": "/dev/null", "UpdateHostKeys": "no",
     "VerifyHostKeyDNS": "no", "IdentitiesOnly": "yes", "IdentityAgent": "none", "PasswordAuthentication": "no",
@@ -29,32 +25,6 @@ _OPTIONS = {
     "ClearAllForwardings": "yes", "ForwardAgent": "no", "PermitLocalCommand": "no", "ProxyCommand": "none",
     "ControlPath": "none", "ServerAliveCountMax": "2", "LogLevel": "ERROR",
 }  # fmt: skip
-
-
-class SshPlace:
-    """The parts of `ssh://user@host:port/path`; ValueError for an invalid one."""
-
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self.host, self.port = parts.hostname or "", parts.port or 22
-        self.user, self.path = unquote(parts.username or "git"), unquote(parts.path)
-        plain = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,100}")
-        named = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,252}")
-        if parts.scheme != "ssh" or not named.fullmatch(self.host) or parts.password is not None:
-            raise ValueError("an address over SSH is ssh://user@host/path, without a password")
-        if not plain.fullmatch(self.user) or len(self.path) < 2 or not self.path.isprintable():
-            raise ValueError("an address over SSH is ssh://user@host/path, without a password")
-
-
-def checked_host_key(text: str) -> str:
-    """Return a host's public key on one line; ValueError for an invalid one."""
-    words = text.split()[:2]
-    found = " ".join(words)
-    if not _HOST_KEY.fullmatch(found):
-        raise ValueError(
-            "host_key is a line as 'ssh-ed25519 AAAA…': see ssh-keyscan, and compare it with the host's own"
-        )
-    return found
 
 
 class GitSsh(SSHGitClient):

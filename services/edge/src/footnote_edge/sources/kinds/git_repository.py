@@ -1,0 +1,237 @@
+"""One branch of a Git repository, read by dulwich.
+
+A fetch takes one commit without its history, and only objects missing from the last fetch. An item is a file; its
+version is the id of its blob, so that equal versions are equal bytes. Its address is the file at the commit that first
+had this version, and stays while the file is unchanged.
+"""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
+from dulwich.object_store import iter_tree_contents
+from dulwich.repo import Repo
+
+from footnote_edge.sources.kinds.git import PORTS, GitSecrets, GitSettings, SshPlace, checked_host_key
+from footnote_edge.sources.kinds.git_http import TIMEOUT_SECONDS, GitHttp, HeldBack
+from footnote_edge.sources.kinds.git_ssh import GitSsh, refusal
+from footnote_edge.sources.net.addresses import AddressRefused, permitted
+from footnote_edge.sources.net.client import Client, checked
+from footnote_edge.sources.patterns import file_name, wanted
+from footnote_edge.sources.ports import (
+    Item,
+    ItemFailed,
+    ItemGone,
+    Known,
+    Opening,
+    Page,
+    Remember,
+    SourceRefused,
+    SourceUnavailable,
+)
+
+_PAGE = 500
+_MOST_PACKS = 30
+"""Maximum packs in a cache; beyond that everything is fetched again, which also frees unneeded objects."""
+_FILE_MODES = frozenset({0o100644, 0o100755, 0o100664})
+_HEAD = b"refs/heads/footnote"
+_FORGES = {
+    "github.com": "{url}/blob/{commit}/{path}",
+    "gitlab.com": "{url}/-/blob/{commit}/{path}",
+    "codeberg.org": "{url}/src/commit/{commit}/{path}",
+    "bitbucket.org": "{url}/src/{commit}/{path}",
+}
+
+
+class GitConnection:
+    """Lists and reads one branch."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._settings: GitSettings = opening.settings
+        self._secrets: GitSecrets = opening.secrets
+        self._opening = opening
+        self._client = Client(opening.policy)
+        self._repo: Repo | None = None
+        self._lock = threading.Lock()
+        self._opened = asyncio.Lock()
+        self._commit = b""
+
+    async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
+        """Yield the files of the branch's latest commit."""
+        await self._ready(fresh=True)
+        files = await asyncio.to_thread(lambda: list(self._files()))
+        for start in range(0, len(files), _PAGE):
+            part = files[start : start + _PAGE]
+            before = await known([path for path, _ in part])
+            yield Page([self._item(path, blob, before.get(path)) for path, blob in part])
+
+    async def fetch(self, item: Item) -> AsyncIterator[bytes]:
+        """Yield a file's bytes, fetched with the commit; raises ItemGone if the cache has lost them."""
+        await self._ready(fresh=False)
+        try:
+            yield await asyncio.to_thread(self._blob, item.version)
+        except KeyError:
+            raise ItemGone from None
+
+    async def close(self) -> None:
+        """Close files and connections."""
+        await self._client.close()
+        if self._repo is not None:
+            self._repo.close()
+
+    async def _ready(self, *, fresh: bool) -> None:
+        """Open the repository, with the branch up to date if `fresh`."""
+        async with self._opened:
+            if self._repo is not None and not fresh:
+                return
+            if self._repo is not None:
+                self._repo.close()
+            url = self._settings.url
+            if "://" not in url or url.startswith("file://"):
+                await asyncio.to_thread(self._open_local, url.removeprefix("file://"))
+            elif url.startswith("ssh://"):
+                await self._fetch_ssh()
+            else:
+                checked_url(url)
+                await self._fetch_remote(asyncio.get_running_loop())
+
+    def _open_local(self, path: str) -> None:
+        allowed = self._opening.policy.folder_for(self._opening.tenant_id, path)
+        if allowed is None:
+            raise SourceRefused("The operator does not allow sources to read this repository.")
+        try:
+            self._repo = Repo(str(allowed))
+            self._commit = self._branch({bytes(name): bytes(sha) for name, sha in self._repo.get_refs().items()})
+        except (NotGitRepository, OSError):
+            raise SourceUnavailable("There is no Git repository.") from None
+
+    async def _fetch_remote(self, loop: asyncio.AbstractEventLoop) -> None:
+        limit = self._opening.policy.item_bytes * 20
+        http = GitHttp(self._settings.url, self._client, loop, limit, self._secrets.username, self._secrets.password)
+        try:
+            await asyncio.to_thread(self._fetch_into, http, self._opening.folder / "git")
+        except HeldBack as held:
+            raise held.error from None
+        except NotGitRepository:
+            raise SourceRefused(
+                "There is no Git repository at this address, or these secrets give no access to it."
+            ) from None
+        except (GitProtocolError, HangupException, OSError, EOFError) as error:
+            raise SourceUnavailable(f"The repository gave an invalid response: {type(error).__name__}.") from None
+        except ItemFailed as error:
+            raise SourceRefused(str(error)) from None
+        finally:
+            http.drop()
+
+    async def _fetch_ssh(self) -> None:
+        place, policy = SshPlace(self._settings.url), self._opening.policy
+        try:
+            addresses = await permitted(place.host, place.port, policy, ports=PORTS)
+        except AddressRefused as error:
+            raise SourceRefused(str(error)) from None
+        key, limit = checked_host_key(self._settings.host_key), policy.item_bytes * 20
+        ssh = await asyncio.to_thread(GitSsh, place, addresses, key, self._secrets.private_key, policy.timeout, limit)
+        fetching = asyncio.create_task(
+            asyncio.to_thread(self._fetch_into, ssh, self._opening.folder / "git", place.path)
+        )
+        try:
+            await asyncio.wait_for(asyncio.shield(fetching), TIMEOUT_SECONDS)
+        except HeldBack as held:
+            raise held.error from None
+        except HangupException as error:
+            raise refusal(error.stderr_lines or ()) or SourceUnavailable("The host closed the connection.") from None
+        except NotGitRepository:
+            raise SourceRefused("There is no Git repository at this path, or this key gives no access to it.") from None
+        except (GitProtocolError, OSError, EOFError) as error:
+            raise SourceUnavailable(f"The repository gave an invalid response: {type(error).__name__}.") from None
+        finally:
+            await asyncio.to_thread(ssh.close)  # ends the program, and with it the thread that reads from it
+            await asyncio.wait([fetching])
+
+    def _fetch_into(self, client: Any, folder: Path, path: str = "") -> None:
+        repo = _cache(folder)
+        try:
+            found: dict[bytes, bytes] = {}
+
+            def want(refs: Any, depth: int | None = None) -> Any:
+                found.update({name: sha for name, sha in refs.items() if sha is not None})
+                commit: Any = self._branch(found)
+                return [] if commit in repo.object_store else [commit]
+
+            result = client.fetch(path, repo, determine_wants=want, depth=1)
+            found.update({name: sha for name, sha in result.refs.items() if sha is not None})
+            self._commit = self._branch(found)
+            repo.refs[_HEAD] = self._commit  # type: ignore[index,assignment]
+        except BaseException:
+            repo.close()
+            raise
+        self._repo = repo
+
+    def _branch(self, refs: dict[bytes, bytes]) -> bytes:
+        name = self._settings.branch
+        wanted_ref = f"refs/heads/{name}".encode() if name else b"HEAD"
+        commit = refs.get(wanted_ref)
+        if commit is None:
+            raise HeldBack(
+                SourceRefused(f"The repository has no branch {name!r}." if name else "It has no commit yet.")
+            )
+        return commit
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        assert self._repo is not None
+        with self._lock:
+            commit: Any = self._repo[self._commit]
+            entries = list(iter_tree_contents(self._repo.object_store, commit.tree))
+        for entry in entries:
+            if entry.mode not in _FILE_MODES:
+                continue  # links, which may lead anywhere, and submodules
+            path = entry.path.decode("utf-8", "replace")
+            if wanted(path, self._settings.include, self._settings.exclude):
+                yield path, entry.sha.decode("ascii")
+
+    def _blob(self, blob: str) -> bytes:
+        assert self._repo is not None
+        with self._lock:
+            found: Any = self._repo[blob.encode("ascii")]
+        return bytes(found.data)
+
+    def _item(self, path: str, blob: str, before: Known | None) -> Item:
+        commit = self._commit.decode("ascii")
+        if before is not None and before.version == blob:
+            commit = str(before.memo.get("commit", commit))
+        return Item(path, blob, file_name(path), address=self._address(commit, path), memo={"commit": commit})
+
+    def _address(self, commit: str, path: str) -> str:
+        url = self._settings.url.removesuffix("/").removesuffix(".git")
+        parts = urlsplit(url)
+        form = self._settings.address or _FORGES.get(parts.hostname or "", "")
+        if form:
+            return form.replace("{url}", url).replace("{commit}", commit).replace("{path}", quote(path))
+        return f"{url}#{commit}:{quote(path)}" if parts.scheme in ("http", "https") else f"{commit}:{path}"
+
+
+def checked_url(url: str) -> None:
+    """Raise SourceRefused for an address that is not a web address."""
+    try:
+        checked(url)
+    except ItemFailed as error:
+        raise SourceRefused(str(error)) from None
+
+
+def _cache(folder: Path) -> Repo:
+    """Return the bare repository that caches fetched objects; a damaged or overgrown one is created again."""
+    try:
+        repo = Repo(str(folder))
+        if sum(1 for _ in (folder / "objects" / "pack").glob("*.pack")) <= _MOST_PACKS:
+            return repo
+        repo.close()
+    except (NotGitRepository, OSError, ValueError):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return Repo.init_bare(str(folder))
