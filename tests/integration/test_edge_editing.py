@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     Document,
@@ -15,13 +16,16 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
 )
 from footnote.stages.v1.stored_document_pb2 import Document as StoredDocument
+from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote_edge.app import build
 from footnote_edge.documents import chunk_repair
 from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable
+from footnote_kit.origins import KEY
 from footnote_kit.testing import Served, serve_app
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.doubles.stages import World, serve_doubles
 
@@ -42,9 +46,11 @@ def edge(served: Served) -> EdgeStub:
     return EdgeStub(served.channel)
 
 
-async def uploaded(edge: EdgeStub, world: World, *, wait: bool = True, **more: Any) -> Document:
+async def uploaded(
+    edge: EdgeStub, world: World, *, wait: bool = True, collection: str = "default", **more: Any
+) -> Document:
     async def parts() -> AsyncIterator[UploadDocumentRequest]:
-        yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="a.txt", **more))
+        yield UploadDocumentRequest(metadata=UploadMetadata(collection=collection, filename="a.txt", **more))
         yield UploadDocumentRequest(data=b"one\ntwo")
 
     made = (await edge.UploadDocument(parts())).document
@@ -73,6 +79,23 @@ async def test_what_the_mask_names_changes_and_nothing_else(edge: EdgeStub, worl
     assert not changed.tags
     assert not changed.HasField("expire_time")
     assert changed.metadata["shelf"] == 4
+
+
+async def test_an_expiry_that_is_removed_is_the_collection_s(edge: EdgeStub, world: World) -> None:
+    settings = CollectionSettings(ttl=Duration(seconds=3600))
+    request = CreateCollectionRequest(collection=Collection(name="passing", settings=settings))
+    await edge.CreateCollection(request)
+    document = await uploaded(edge, world, collection="passing", ttl=Duration(seconds=60))
+    document.create_time.GetCurrentTime()
+    changed = await update(edge, document.id, "expire_time")
+    assert changed.expire_time.seconds == document.create_time.seconds + 3600
+    document.create_time.seconds -= 7200
+    with pytest.raises(InvalidArgument, match="ttl has passed"):
+        await update(edge, document.id, "expire_time")
+
+    document.metadata.update({KEY: {"id": "source", "item": "a"}})
+    changed = await update(edge, document.id, "expire_time")
+    assert not changed.HasField("expire_time"), "an item goes when its source says so"
 
 
 async def test_chunks_are_told_and_nothing_is_indexed_again(edge: EdgeStub, world: World) -> None:

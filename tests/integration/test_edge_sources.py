@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
-from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     Document,
@@ -21,7 +21,7 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadMetadata,
 )
-from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection, CollectionSettings
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import (
@@ -34,6 +34,7 @@ from footnote_kit.errors import (
     Unavailable,
 )
 from footnote_kit.testing import Served, serve_app
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 from support import edge_sources as kept
 from support.doubles.stages import World, serve_doubles
@@ -122,6 +123,17 @@ async def test_a_folder_is_kept_in_step(edge: EdgeStub, world: World, folder: Pa
     assert kept.contents(world) == {"a.txt": b"first, changed", "c.txt": b"third"}
     after = await kept.items(edge, source)
     assert after["a.txt"].document_id == listed["a.txt"].document_id
+
+
+async def test_an_item_does_not_expire_by_the_collection_s_time_to_live(
+    edge: EdgeStub, world: World, folder: Path
+) -> None:
+    """It would be gone for good: an item that has not changed is not transferred again."""
+    settings = CollectionSettings(ttl=Duration(seconds=2))
+    await edge.CreateCollection(CreateCollectionRequest(collection=Collection(name="passing", settings=settings)))
+    write(folder, "a.txt", "first")
+    await begin(edge, folder, collection="passing")
+    assert [document.HasField("expire_time") for document in world.documents.values()] == [False]
 
 
 async def test_nothing_is_touched_where_nothing_changed(edge: EdgeStub, world: World, folder: Path) -> None:

@@ -655,6 +655,23 @@ async def test_a_document_s_own_expiry_counts_before_the_collection_s(client: Cl
         assert chunk.expire_time == expire
 
 
+async def test_a_recorded_document_expires_as_its_record_says(client: Client, store: VectorStore) -> None:
+    """Its collection's time to live counted when it was uploaded; one that was set later does not take it away."""
+    collection = await client.create("recorded", ttl=duration_pb2.Duration(seconds=3600))
+    uploaded = timestamp_pb2.Timestamp(seconds=int(time.time()) - 365 * 86_400)
+    await client.index(collection.id, "recorded-1", article(), create_time=uploaded)
+    assert (await client.get("recorded")).document_count == 1
+    document = stored_document_pb2.Document(
+        id="recorded-1", collection_id=collection.id, create_time=uploaded, tags=["new"]
+    )
+    request = pb.UpdateDocumentChunksRequest(scope=client.scope, document=document)
+    assert (await client.stub.UpdateDocumentChunks(request)).chunks_updated
+    assert (await client.get("recorded")).document_count == 1
+    [item] = (await client.locate("recorded")).collections
+    chunks = await store.query(item.space, f'collection_key == "{item.collection_key}"', 100)
+    assert {chunk.HasField("expire_time") for chunk in chunks} == {False}
+
+
 @on_every_database
 async def test_searches_during_a_reindex_see_every_text_once(client: Client, store: VectorStore) -> None:
     collection = await client.create("reindex", chunking={"size": 400, "overlap_percent": 0})

@@ -161,7 +161,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
         starters=Starters(base.stages, library.documents, chunks, gateway.quotas.meter, call),
         document_deletion=library.document_deletion,
         document_canceller=DocumentCanceller(base.stages, library.documents, work.interruptions, base.bus, call),
-        document_editor=DocumentEditor(base.stages, library.documents, base.bus, call),
+        document_editor=DocumentEditor(base.stages, library.documents, library.catalog, base.bus, call),
         watches=DocumentWatches(
             library.documents,
             Feed(base.stages, call),

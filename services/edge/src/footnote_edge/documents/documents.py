@@ -235,7 +235,10 @@ def check_metadata(metadata: edge.UploadMetadata) -> None:
 def upload_head(
     metadata: edge.UploadMetadata, collection: Collection, allowed: Allowance, origin: Mapping[str, str] | None = None
 ) -> ingestion.UploadMetadata:
-    """Return what ingestion is to know about a file: its uploader's description, and the limits."""
+    """Return what ingestion is to know about a file: its uploader's description, the limits, and when it expires.
+
+    An item of a source does not expire by the collection's time to live: it goes when its source no longer has it.
+    """
     given = metadata.metadata if metadata.HasField("metadata") else None
     ttl = metadata.ttl.ToTimedelta().total_seconds() if metadata.HasField("ttl") else None
     head = ingestion.UploadMetadata(
@@ -253,8 +256,7 @@ def upload_head(
         request_id=metadata.request_id,
         ttl=metadata.ttl if metadata.HasField("ttl") else None,
     )
-    expires = expiry(collection, ttl)
-    if expires is not None:
+    if origin is None and (expires := expiry(collection, ttl)) is not None:
         head.expire_time.FromDatetime(expires)
     return head
 

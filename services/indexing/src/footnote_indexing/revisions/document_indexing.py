@@ -66,14 +66,18 @@ Part = Sequence[parsing_pb2.Block] | parsing_pb2.ParsedMetadata
 def dated(
     document: stored_document_pb2.Document, settings: collection_pb2.CollectionSettings
 ) -> stored_document_pb2.Document:
-    """Return the document with its expiry: its own, else upload time plus the collection's time to live."""
+    """Return the document with its times.
+
+    A recorded document expires as its record says. What has no `create_time`, as own vectors, is created now and
+    expires after the collection's time to live.
+    """
     copy = stored_document_pb2.Document()
     copy.CopyFrom(document)
     if not copy.HasField("create_time"):
         copy.create_time.FromMilliseconds(now_ms())
-    if not copy.HasField("expire_time") and settings.HasField("ttl"):
-        ttl = settings.ttl.ToMilliseconds()
-        copy.expire_time.FromMilliseconds(copy.create_time.ToMilliseconds() + ttl)
+        if not copy.HasField("expire_time") and settings.HasField("ttl"):
+            ttl = settings.ttl.ToMilliseconds()
+            copy.expire_time.FromMilliseconds(copy.create_time.ToMilliseconds() + ttl)
     return copy
 
 
