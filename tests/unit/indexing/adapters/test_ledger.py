@@ -74,6 +74,17 @@ async def test_one_revision_is_searched_and_every_other_is_hidden(ledger: Ledger
     assert (await ledger.totals(PAIR))["c"].documents == 1
 
 
+async def test_a_late_publication_leaves_the_newer_revision_to_its_writer(ledger: LedgerTable) -> None:
+    """Another replica writes the newer one: retired, it would end as an error, and the file that replaced is lost."""
+    await ledger.open(key(1), "f", True)
+    await ledger.open(key(2), "g", True)
+    await publish(ledger, key(1))
+    assert await ledger.wanted(key(2))
+    await publish(ledger, key(2), chunks=5)
+    assert not await ledger.wanted(key(1))
+    assert (await ledger.totals(PAIR))["c"].chunks == 5
+
+
 async def test_opening_again_resumes_completes_or_refuses(ledger: LedgerTable) -> None:
     await ledger.open(key(1), "f", True)
     resumed = await ledger.open(key(1), "g", True)

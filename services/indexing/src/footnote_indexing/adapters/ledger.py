@@ -224,7 +224,8 @@ class LedgerTable(LedgerReading):
             if twin is not None and twin.state == CURRENT and twin.chunks_stored == chunks:
                 return  # a concurrent attempt wrote the same and finished first
             raise _overtaken(key, cancelled=cancelled)
-        others = [of_document(key), revisions.c.revision != key.revision]
+        # Earlier ones only: a later one may be being written by another replica, and searches will find that one then.
+        others = [of_document(key), revisions.c.revision < key.revision]
         await connection.execute(
             sa.update(revisions)
             .where(*others, revisions.c.state == CURRENT, ~being_written())
