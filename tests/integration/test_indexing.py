@@ -286,6 +286,40 @@ async def test_chunks_take_over_what_their_document_says_and_keep_their_vectors(
     assert {tuple(hit.chunk.tags) for hit in others if hit.document_id == "labels-2"} == {()}
 
 
+@pytest.mark.parametrize("searched", [0, 1])
+async def test_labels_do_not_wait_until_their_document_is_indexed(client: Client, searched: int) -> None:
+    """A large file takes minutes, and the change of tags would be answered with DEADLINE_EXCEEDED."""
+    name = f"held-{searched}"
+    collection = await client.create(name)
+    document = stored_document_pb2.Document(
+        id=name, collection_id=collection.id, revision=searched + 1, filename="a.md", tags=["new"]
+    )
+    for _ in range(searched):
+        await client.index(collection.id, name, article())
+    gate = asyncio.Event()
+
+    async def held() -> AsyncIterator[pb.IndexDocumentRequest]:
+        async for request in requests(client.scope, document, article(seed="Later")):
+            if request.HasField("metadata"):
+                await gate.wait()
+            yield request
+
+    begun = asyncio.Event()
+
+    async def indexed() -> None:
+        async for _ in client.stub.IndexDocument(held(), timeout=60):
+            begun.set()
+
+    indexing = asyncio.create_task(indexed())
+    await begun.wait()
+    request = pb.UpdateDocumentChunksRequest(scope=client.scope, document=document)
+    changed = (await client.stub.UpdateDocumentChunks(request, timeout=10)).chunks_updated
+    assert (changed > 0) == bool(searched)
+    gate.set()
+    await indexing
+    assert (await client.get(name)).document_count == 1
+
+
 async def test_chunks_are_counted_although_the_sweeper_was_faster(client: Client, store: VectorStore) -> None:
     collection = await client.create("swept")
     gone = await client.index(collection.id, "swept-1", article())

@@ -88,10 +88,22 @@ async def build(runtime: Runtime) -> App:
     collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
     moves = ModelMoveTable(database, index_versions, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes, lambda: runtime.forks)
-    locks = DocumentLocks()
+    # A document is indexed by one call at a time. Rows are rewritten only once they are searched, when indexing writes
+    # them no more: a change of labels does not wait for a new revision, which may take minutes.
+    indexing_locks, rewriting_locks = DocumentLocks(), DocumentLocks()
     contents = CollectionContents(collections, ledger, vectorizers, writer, moves, database)
     documents = Documents(
-        collections, contents, index_versions, ledger, vectorizers, writer, moves, settings, permitted, cutters, locks
+        collections,
+        contents,
+        index_versions,
+        ledger,
+        vectorizers,
+        writer,
+        moves,
+        settings,
+        permitted,
+        cutters,
+        indexing_locks,
     )
     # Without the ledger's newest commits, rows of own vectors that it does not list may be those commits'.
     recovery = Recovery(inventory, index_versions, writer, Losses(parts, rows))
@@ -99,7 +111,7 @@ async def build(runtime: Runtime) -> App:
     sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     claims = VectorClaimTable(database)
     await claims.forget_claims()
-    owed = OwedVectors(claims, index_versions, writer, vectorizers, locks)
+    owed = OwedVectors(claims, index_versions, writer, vectorizers, rewriting_locks)
     payments = PeriodicTasks("owed_vectors", owed.round, settings.owed_interval, service="indexing")
     servicer = IndexingServicer(
         documents,
@@ -111,14 +123,14 @@ async def build(runtime: Runtime) -> App:
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),
         vectorizers,
         inventory,
-        Relabelling(collections, index_versions, ledger, inventory, writer, store, locks),
+        Relabelling(collections, index_versions, ledger, inventory, writer, store, rewriting_locks),
         ChunkReading(collections, SearchedChunkTable(database), writer),
         Hiding(table, collections),
         claims,
         owed,
     )
     groups = GroupServicer(
-        GroupIndexing(collections, moves, ledger, vectorizers, writer, permitted, cutters, locks, settings)
+        GroupIndexing(collections, moves, ledger, vectorizers, writer, permitted, cutters, indexing_locks, settings)
     )
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")

@@ -84,7 +84,7 @@ class StoreWriter:
 
 
 class DocumentLocks:
-    """A lock for each document that is being written."""
+    """A lock for each document whose rows are being written."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
