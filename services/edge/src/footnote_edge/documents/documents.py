@@ -10,8 +10,6 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import (
-    DOCUMENT_STATE_ERROR,
-    DOCUMENT_STATE_INDEXED,
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
     DocumentState,
@@ -264,11 +262,6 @@ def upload_head(
 def _needs_job(response: ingestion.UploadDocumentResponse) -> bool:
     """Return whether a stored file needs a job: also one whose first response was lost before its job was enqueued."""
     return not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED
-
-
-def is_final(document: Document) -> bool:
-    """Return whether a document's processing has ended, successfully or not."""
-    return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
 
 
 class Chunks:

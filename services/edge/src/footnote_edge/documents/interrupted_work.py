@@ -7,7 +7,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.documents.deletion import PAGE, SYSTEM, DocumentDeletion
-from footnote_edge.jobs.labels import align
+from footnote_edge.jobs.labels import align, is_final
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -29,7 +29,7 @@ class InterruptedWork:
         except NotOffered:
             return
         if finished:
-            _log.warning("leftovers_finished", documents=finished)
+            _log.info("leftovers_finished", documents=finished)
 
     async def finish(self) -> int:
         """Finish all that can be finished now, and leave the rest for the next round; return the number finished.
@@ -55,6 +55,8 @@ class InterruptedWork:
             if one.deletion:
                 await self._document_deletion.finish(document)
             elif one.labels:
+                if not is_final(document):
+                    return False  # its job copies the labels; a later round checks
                 await align(self._stages, scope, document, self._timeout)
         except NotFound:
             return False  # the document or its collection is being deleted

@@ -25,10 +25,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.documents.documents import Documents, is_final
+from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.polling import AdaptivePolling, MissingVectors, PollTimer, SharedPolls
 from footnote_edge.documents.views import document_of
 from footnote_edge.jobs.changes import Changes, Feed
+from footnote_edge.jobs.labels import is_final
 from footnote_edge.jobs.progress import ProgressBus, RemainingTime, Watcher
 
 _log = get_logger(__name__)

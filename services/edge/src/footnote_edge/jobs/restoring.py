@@ -16,6 +16,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.jobs.block_pipe import BlockPipe
+from footnote_edge.jobs.labels import align, same_labels
 from footnote_edge.jobs.retrying import is_transient, until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -70,6 +71,9 @@ class Restoring:
             return False
         try:
             await self._pipe.run(scope, searched(document), _nothing, searched_file=True)
+            now = (await self._stages.ingestion.GetDocument(get, timeout=self._timeout, metadata=untraced())).document
+            if not same_labels(now, document):
+                await align(self._stages, scope, now, self._timeout)
         except (Aborted, FailedPrecondition):
             return False  # a newer revision is searched by now
         except FootnoteError as error:

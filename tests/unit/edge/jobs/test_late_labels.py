@@ -1,0 +1,121 @@
+"""Labels that change while a job indexes their document reach its chunks, also when edge dies before the job's end."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
+from footnote_edge.documents.interrupted_work import InterruptedWork
+from footnote_edge.jobs.interrupting import Interruptions
+from footnote_edge.jobs.labels import align
+from footnote_edge.jobs.postponing import Postponements
+from footnote_edge.jobs.processing import Processor
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.settings import Settings
+from footnote_ingestion.model import lifecycle
+from footnote_ingestion.servicer import move_of
+
+SCOPE = Scope(tenant_id="t", user_id="u")
+
+
+class Both:
+    """Ingestion's record of one document, moved by its own rules, and indexing's chunks of it, once published."""
+
+    def __init__(self) -> None:
+        self.document = Document(id="d", state=DOCUMENT_STATE_UPLOADED, revision=1, tags=["old"], etag="1")
+        self.chunks: list[str] | None = None
+        self.marked = False
+
+    def change(self, *tags: str) -> None:
+        """Change the record, as ingestion's UpdateDocument does."""
+        self.document.tags[:] = tags
+        self.marked = True
+
+    async def GetDocument(self, request: Any, **_: Any) -> ingestion.GetDocumentResponse:
+        return ingestion.GetDocumentResponse(document=self.document)
+
+    async def UpdateDocumentState(self, request: Any, **_: Any) -> ingestion.UpdateDocumentStateResponse:
+        lifecycle.apply(self.document, move_of(request))
+        return ingestion.UpdateDocumentStateResponse(document=self.document)
+
+    async def ConfirmLabels(self, request: Any, **_: Any) -> upkeep.ConfirmLabelsResponse:
+        self.marked = False
+        return upkeep.ConfirmLabelsResponse()
+
+    async def ListUnfinishedDocuments(self, request: Any, **_: Any) -> upkeep.ListUnfinishedDocumentsResponse:
+        found = [upkeep.UnfinishedDocument(document=self.document, labels=True)] if self.marked else []
+        return upkeep.ListUnfinishedDocumentsResponse(documents=found)
+
+    async def UpdateDocumentChunks(self, request: Any, **_: Any) -> indexing.UpdateDocumentChunksResponse:
+        if self.chunks is not None:
+            self.chunks = list(request.document.tags)
+        return indexing.UpdateDocumentChunksResponse()
+
+    async def run(self, scope: Any, document: Document, stored: Any) -> tuple[ParsedMetadata, indexing.IndexResult]:
+        if self.chunks is None:  # a searched revision is left as it is
+            self.chunks = list(document.tags)
+        return ParsedMetadata(), indexing.IndexResult(chunks_expected=1, chunks_stored=1)
+
+
+def processor(both: Both, monkeypatch: pytest.MonkeyPatch) -> Processor:
+    async def at_once(*_: Any) -> None:
+        return None
+
+    unused: Any = None
+    shares: Any = SimpleNamespace(job_turn=at_once)
+    made = Processor(stages(both), ProgressBus(), Interruptions(), unused, shares, Postponements(), unused, Settings())
+    monkeypatch.setattr(made, "_pipe", both)
+    return made
+
+
+def stages(both: Both) -> Any:
+    return SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both)
+
+
+async def changed(both: Both) -> None:
+    both.change("new")
+    record = Document()
+    record.CopyFrom(both.document)
+    await align(stages(both), SCOPE, record, 5.0)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_labels_that_change_during_indexing_reach_the_chunks(dies: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Both()
+    job = processor(both, monkeypatch)
+    begun = await job.begin(SCOPE, "d", 1)
+    assert begun is not None
+    document = Document()
+    document.CopyFrom(begun)
+    await changed(both)
+    move = await job.index(SCOPE, document)
+    assert both.chunks == ["old"]
+    work = InterruptedWork(stages(both), SimpleNamespace(), Settings())  # type: ignore[arg-type]
+    assert await work.finish() == 0, "while a job is at work its end settles this"
+    if dies:  # after the publication, before its record; another process repeats the job from its beginning
+        job = processor(both, monkeypatch)
+        again = await job.begin(SCOPE, "d", 1)
+        assert again is not None
+        document.CopyFrom(again)
+        move = await job.index(SCOPE, document)
+    assert await job.finish(SCOPE, document, move) == "INDEXED"
+    await work.finish()
+    assert (both.chunks, both.marked) == (["new"], False)
+
+
+async def test_a_change_of_a_document_at_rest_is_confirmed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Both()
+    job = processor(both, monkeypatch)
+    begun = await job.begin(SCOPE, "d", 1)
+    assert begun is not None
+    await job.finish(SCOPE, begun, await job.index(SCOPE, begun))
+    async with asyncio.timeout(5):
+        await changed(both)
+    assert (both.chunks, both.marked) == (["new"], False)
