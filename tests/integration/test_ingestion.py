@@ -514,3 +514,16 @@ async def test_what_a_duplicate_says_is_added_or_refused(client: Client) -> None
     with pytest.raises(InvalidArgument, match=r"metadata\.x"):
         await client.upload(b"twice", tags=["c"], metadata={"x": 3})
     assert list((await client.get(first.id)).tags) == ["a", "b"]
+
+
+async def test_what_duplicates_say_is_at_most_what_one_document_may_have(client: Client) -> None:
+    """More was stored, refused by the chunks, and every later reindex ended in ERROR."""
+    first = (
+        await client.upload(b"often", tags=[f"a{one}" for one in range(60)], metadata={"a": "x" * 40_000})
+    ).document
+    with pytest.raises(InvalidArgument, match=r"metadata\.tags"):
+        await client.upload(b"often", tags=[f"b{one}" for one in range(60)])
+    with pytest.raises(InvalidArgument, match=r"metadata\.metadata .*same bytes"):
+        await client.upload(b"often", metadata={"b": "x" * 40_000})
+    assert await client.get(first.id) == first
+    assert (await client.upload(b"often", tags=["c"], metadata={"a": "x" * 40_000, "c": 1})).merged

@@ -32,6 +32,7 @@ from footnote_ingestion.documents.uploads import NewFile, Replacement, Uploads
 from footnote_ingestion.model.lifecycle import Move
 from footnote_ingestion.model.listing import CONTROL, list_query
 from footnote_ingestion.model.quota import Quota, StoredTotals
+from footnote_ingestion.model.repeats import MOST_TAGS
 from footnote_ingestion.model.values import now_micros
 from footnote_ingestion.worker.isolation import Isolation
 
@@ -41,7 +42,6 @@ _MAX_ID = 200
 _MAX_NAME = 255
 _MAX_QUESTION = 2000
 _MAX_QUERY = 8000
-_MAX_TAGS = 100
 _MAX_METADATA_BYTES = 64 * 1024
 
 
@@ -361,8 +361,8 @@ def _filename(value: str, *, required: bool) -> str:
 
 
 def _tags(tags: Sequence[str], name: str = "metadata.tags") -> tuple[str, ...]:
-    if len(tags) > _MAX_TAGS:
-        raise InvalidArgument.field(name, f"must be at most {_MAX_TAGS}")
+    if len(tags) > MOST_TAGS:
+        raise InvalidArgument.field(name, f"must be at most {MOST_TAGS}")
     return tuple(dict.fromkeys(checked_id(name, tag.strip()) for tag in tags))
 
 

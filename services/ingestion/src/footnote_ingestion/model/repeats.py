@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.errors import InvalidArgument
+from footnote_store.fields import check_metadata
 from google.protobuf.struct_pb2 import Struct
+
+MOST_TAGS = 100
+_ELSE = "change that one, or set allow_duplicate"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,14 +73,27 @@ def check_transfer(size: int, sha256: str, wanted_size: int | None, wanted_sha25
 
 
 def merge(document: Document, tags: tuple[str, ...], metadata: Struct) -> None:
-    """Add missing tags and keys to a document; raises InvalidArgument for a key with a different value."""
+    """Add missing tags and keys to a document.
+
+    Raises InvalidArgument for a key with a different value, and for more than one document may have.
+    """
     for key, value in metadata.fields.items():
         if key in document.metadata.fields and document.metadata.fields[key] != value:
             raise InvalidArgument.field(
                 f"metadata.metadata.{key}",
-                f"differs from what document '{document.id}' has, which has the same bytes; change that one, or set "
-                "allow_duplicate",
+                f"differs from what document '{document.id}' has, which has the same bytes; {_ELSE}",
             )
-    document.tags.extend(tag for tag in tags if tag not in document.tags)
-    for key, value in metadata.fields.items():
-        document.metadata.fields[key].CopyFrom(value)
+    new_tags = [tag for tag in tags if tag not in document.tags]
+    new_keys = metadata.fields.keys() - document.metadata.fields.keys()
+    document.tags.extend(new_tags)
+    for key in new_keys:
+        document.metadata.fields[key].CopyFrom(metadata.fields[key])
+    both = f"those of document '{document.id}', which has the same bytes"
+    if new_tags and len(document.tags) > MOST_TAGS:
+        raise InvalidArgument.field("metadata.tags", f"and {both} are more than {MOST_TAGS}; {_ELSE}")
+    try:
+        if new_keys:
+            check_metadata("metadata.metadata", document.metadata)
+    except InvalidArgument as error:
+        problem = f"and {both} are more than one document may have; {_ELSE}"
+        raise InvalidArgument.field("metadata.metadata", problem) from error
