@@ -33,7 +33,7 @@ from footnote_edge.sources.ports import (
 from footnote_edge.sources.stored import key_of
 from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
 from support.doubles.stages import World, serve_doubles
@@ -399,6 +399,29 @@ async def test_an_upload_whose_response_was_lost_leaves_no_document_behind(
     assert items["elsewhere"].document_id == documents["text moved"]
     assert items["changed"].document_id == documents["text changed"]
     assert items["same"].document_id == documents["text same"]
+
+
+async def test_a_replacement_whose_response_was_lost_is_followed_to_its_end(
+    edge: EdgeStub, origin: Origin, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its repetition is answered that nothing changed; the source must still learn that it was not indexed."""
+    put, losses = DocumentStore.put, []
+
+    async def lossy(self: DocumentStore, *arguments: Any) -> Any:
+        done = await put(self, *arguments)
+        if not losses:
+            losses.append(done)
+            raise Unavailable("The response was lost.")
+        return done
+
+    origin.items = {"a": "one"}
+    source = await begin(edge)
+    monkeypatch.setattr(DocumentStore, "put", lossy)
+    world.failures["ParseDocument"] = InvalidArgument("It cannot be read.", reason="FILE_CORRUPT")
+    origin.items = {"a": "one, changed"}
+    await kept.sync(edge, source)
+    item = (await kept.items(edge, source))["a"]
+    assert (item.state, item.reason) == (pb.SOURCE_ITEM_STATE_FAILED, pb.SOURCE_ITEM_REASON_NOT_INDEXED)
 
 
 @pytest.mark.parametrize("lost", ["document", "revision"])

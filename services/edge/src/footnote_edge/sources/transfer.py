@@ -166,7 +166,9 @@ class Transfer:
             raise
         made = not row.document_id
         row.document_id = document.id
-        revision = document.revision if fresh else row.revision
+        # Bytes that are not new may come from an attempt whose answer was lost: they are followed as well.
+        follows = fresh or document.indexed_revision < document.revision
+        revision = document.revision if follows else row.revision
         if made:
             return self._in_step(row, content.sha256, json.dumps(label), revision)
         return await self._labelled(run, row, content.sha256, revision)
