@@ -15,13 +15,16 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_ingestion.adapters.database import Database
+from footnote_ingestion.adapters.documents import DocumentTable
+from footnote_ingestion.adapters.schema import documents
 from footnote_ingestion.app import build
 from footnote_ingestion.settings import Settings
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
-from sqlalchemy import text
+from google.protobuf.timestamp_pb2 import Timestamp
+from sqlalchemy import text, update
 from support import postgres
 from support.ingestion_client import Client
 
@@ -168,6 +171,30 @@ async def test_a_deletion_that_was_begun_hides_the_document_from_everything(clie
     assert await unfinished(client) == {}
     with pytest.raises(NotFound):
         await begin(client, document.id, undo=True)
+
+
+async def test_an_expired_document_is_left_to_edge_to_delete(served: Served, client: Client) -> None:
+    """Edge also takes it out of the answers derived from it; only after a day does ingestion delete it by itself."""
+    later = Timestamp(seconds=4_000_000_000)
+    passing, left, lasting = [
+        (await client.upload(data, expire_time=later)).document.id for data in (b"passes", b"is left", b"lasts")
+    ]
+    database = await Database.open(Settings().database_url, served.runtime.data_dir / "ingestion")
+    try:
+        table = DocumentTable(database)
+        async with database.write() as connection:
+            passed = update(documents).values(expire_time=1).where(documents.c.id.in_([passing, left]))
+            await connection.execute(passed)
+        assert await table.delete_expired() == 0
+        assert await unfinished(client) == {passing: (True, False), left: (True, False)}
+        await client.delete(passing)
+        async with database.write() as connection:
+            await connection.execute(update(documents).values(delete_time=1).where(documents.c.id == left))
+        assert await table.delete_expired() == 1
+    finally:
+        await database.close()
+    assert await unfinished(client) == {}
+    assert [one.id for one in (await client.list()).documents] == [lasting]
 
 
 async def test_of_a_change_and_a_deletion_that_saw_the_same_one_happens(client: Client) -> None:

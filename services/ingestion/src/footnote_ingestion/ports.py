@@ -101,7 +101,7 @@ class Documents(Protocol):
         """Record that chunks match their document's record."""
 
     async def delete_expired(self) -> int:
-        """Delete expired documents."""
+        """Begin the deletion of expired documents, and complete those left for a day; return how many it completed."""
 
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
         """Return a page of documents."""

@@ -62,7 +62,7 @@ def alive() -> ColumnElement[bool]:
 
 
 async def note_gone(connection: AsyncConnection, deleted: Sequence[Stored]) -> None:
-    """Record documents whose deletion begins in this transaction."""
+    """Record documents that are deleted for good in this transaction."""
     now = now_micros()
     rows = [
         {

@@ -24,6 +24,8 @@ from footnote_ingestion.model.repeats import Outcome, Request
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, deletion_micros, now_micros, tables_key
 
 _AT_ONCE = 500  # rows of one transaction
+_LEFT_MICROS = 24 * 3600 * 1_000_000
+"""How long after its expiry a document waits for edge to complete its deletion."""
 
 
 class DocumentTable(Additions):
@@ -152,9 +154,17 @@ class DocumentTable(Additions):
         return stored.blob_keys()
 
     async def delete_expired(self) -> int:
-        """Delete expired documents; return their number."""
+        """Begin the deletion of expired documents, and complete those left for a day; return how many it completed.
+
+        Edge completes a begun deletion: it removes the document's chunks, and what answers derive from it.
+        """
+        now = deletion_micros()
         async with self._database.write() as connection:
-            due = select(documents).where(documents.c.expire_time <= deletion_micros()).limit(_AT_ONCE)
+            expired = (documents.c.expire_time <= now, documents.c.delete_time.is_(None))
+            begun = documents.c.id.in_(select(documents.c.id).where(*expired).limit(_AT_ONCE))
+            await connection.execute(update(documents).where(begun).values(delete_time=now_micros()))
+            left = (documents.c.expire_time <= now, documents.c.delete_time <= now - _LEFT_MICROS)
+            due = select(documents).where(*left).limit(_AT_ONCE)
             found = [from_row(row) for row in (await connection.execute(due)).mappings()]
             ids = [stored.document.id for stored in found]
             if ids:

@@ -1,6 +1,6 @@
 """The stored files of documents: none outlives its row for long, and no row refers to a missing one.
 
-A sweeper deletes leftover files and expired documents in the background.
+In the background, a sweeper deletes leftover files, and begins the deletion of expired documents.
 """
 
 from __future__ import annotations
