@@ -26,6 +26,7 @@ WITH_PICTURES = frozenset({"pdf", "docx", "pptx", "xlsx", "ods", "odt", "odp", "
 """Types of documents whose pictures are read by OCR, or that hold such files."""
 SETTINGS_SECONDS = 10.0
 """Time limit for asking indexing for a collection's settings."""
+_OF_INGESTION = {"stage": "ingestion"}
 TURN_SECONDS = 0.2
 """Seconds of use that each batch of a document's blocks adds to its tenant's share of this process."""
 
@@ -60,9 +61,10 @@ class BlockPipe:
         request.ocr_pictures = await reads_pictures(self._stages, scope, document)
         parse = self._stages.ingestion.ParseDocument(request, timeout=limit)
         broken: list[FootnoteError] = []
-        metadata = ParsedMetadata()
+        metadata: ParsedMetadata | None = None
 
         async def messages() -> AsyncIterator[indexing.IndexDocumentRequest]:
+            nonlocal metadata
             header = indexing.IndexDocumentHeader(document=document)
             yield indexing.IndexDocumentRequest(scope=scope, header=header)
             try:
@@ -76,13 +78,16 @@ class BlockPipe:
                         self._bus.publish(document.id, document.collection_id, progress)
                         yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=part.blocks))
                     if part.HasField("metadata"):
-                        metadata.CopyFrom(part.metadata)
+                        metadata = part.metadata
                         reading.read()
                         self._bus.publish(document.id, document.collection_id, progress)
             except FootnoteError as error:
                 # A stream that ends without metadata makes indexing treat the document as broken off.
                 error.metadata.setdefault("stage", "ingestion")
                 broken.append(error)
+                return
+            if metadata is None:  # the stage was stopped amid the document; indexing must not publish what came
+                broken.append(Unavailable("The ingestion service ended without metadata", metadata=_OF_INGESTION))
                 return
             yield indexing.IndexDocumentRequest(metadata=metadata)
 
@@ -107,7 +112,7 @@ class BlockPipe:
             parse.cancel()
         if broken:
             raise broken[0]
-        if result is None:
+        if result is None or metadata is None:
             raise Internal("indexing ended without a result")
         return metadata, result
 
