@@ -1,3 +1,5 @@
+from typing import Any
+
 import grpc
 import pytest
 from footnote.types.v1.errors_pb2 import ErrorReason
@@ -54,6 +56,30 @@ def test_a_status_without_our_details_becomes_the_nearest_error(
     assert type(error) is kind
     if kind is errors.Unavailable:
         assert error.message == "The retrieval service does not answer"
+
+
+@pytest.mark.parametrize("side", ["request", "response"])
+async def test_a_message_that_is_too_large_is_not_worth_waiting_for(side: str) -> None:
+    async def echo(request: bytes, _: Any) -> bytes:
+        return request * 10
+
+    handler = grpc.method_handlers_generic_handler("s", {"m": grpc.unary_unary_rpc_method_handler(echo)})
+    server = grpc.aio.server(options=[("grpc.max_receive_message_length", 100)])
+    server.add_generic_rpc_handlers((handler,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    options = [("grpc.max_receive_message_length", 100)]
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await channel.unary_unary("/s/m")(b"x" * (200 if side == "request" else 50))
+    finally:
+        await server.stop(None)
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    error = status.from_rpc_error(caught.value, "ingestion")
+    assert type(error) is errors.Internal
+    assert error.message.startswith("A message of the ingestion service is too large: ")
+    assert "larger than max" in error.message
 
 
 def test_broken_details_do_not_hide_the_code() -> None:

@@ -96,6 +96,9 @@ def from_rpc_error(error: grpc.aio.AioRpcError, peer: str = "") -> FootnoteError
         return errors.Unavailable(f"{who} does not answer".capitalize(), metadata=metadata)
     if name == "DEADLINE_EXCEEDED":
         return errors.DeadlineExceeded(f"{who} did not answer in time".capitalize(), metadata=metadata)
+    if name == "RESOURCE_EXHAUSTED" and "larger than max" in (error.details() or ""):
+        # gRPC's own limit of one message: repeated, the call would fail alike.
+        return errors.Internal(f"a message of {who} is too large: {error.details()}".capitalize(), metadata=metadata)
     if name == "RESOURCE_EXHAUSTED":
         return errors.ResourceExhausted(
             f"{who} refused the call: {error.details()}".capitalize(), reason="RATE_LIMITED", metadata=metadata
