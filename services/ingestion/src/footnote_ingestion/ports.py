@@ -106,7 +106,7 @@ class Documents(Protocol):
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
         """Return a page of documents."""
 
-    async def doom(self, keys: Iterable[str], due_micros: int) -> None:
+    async def doom(self, keys: Collection[str], due_micros: int) -> None:
         """Put files on the deletion list."""
 
     async def give_up(self, keys: Sequence[str]) -> Sequence[str]:

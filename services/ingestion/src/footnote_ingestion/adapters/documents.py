@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from footnote_database.failures import retry_on_conflict
 from footnote_kit.access import document_missing
 from footnote_kit.document_files import newest
 from footnote_kit.errors import FootnoteError, NotFound
@@ -229,7 +230,8 @@ class DocumentTable(Additions):
                 .values(relabelled=None)
             )
 
-    async def doom(self, keys: Iterable[str], due_micros: int) -> None:
+    @retry_on_conflict
+    async def doom(self, keys: Collection[str], due_micros: int) -> None:
         """Put files on the deletion list, due at `due_micros`; files already there get the new time."""
         async with self._database.write() as connection:
             await self._doom(connection, keys, due_micros)

@@ -295,6 +295,8 @@ class Extraction:
                 await self._documents.deleted([key, of_tables])
         except FootnoteError as error:
             _log.warning("parsed_blocks_not_kept", document_id=stored.document.id, reason=error.reason)
+        except Exception as error:  # the parse is complete: what fails here must not fail, or hold up, its reader
+            _log.error("parsed_blocks_not_kept", document_id=stored.document.id, exc_info=error)
 
     async def _kept_frames(self, key: str) -> AsyncGenerator[tuple[bytes, bytes], None]:
         """Yield the frames kept from an earlier parse; none when they are missing or incomplete."""
