@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -275,6 +276,30 @@ async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: 
     while (await outcome(RPCS["GetDocument"][1], rita, document_id))[0] == "ok":
         assert time.monotonic() < until
     assert (await rita.list()).total_size == 0
+
+
+@sqlite_alone("served")
+@pytest.mark.parametrize("who", ["gus", "adm"])
+async def test_a_file_that_outlasts_its_collection_is_refused(
+    served: Served, authority: AccessDouble, who: str
+) -> None:
+    """Nobody would find or delete it any more: the deletion of the collection has deleted what was there."""
+    client = Client(served, scope("adm", ROLE_ADMIN) if who == "adm" else CALLERS["of the group that writes"][0])
+
+    async def messages() -> AsyncIterator[pb.UploadDocumentRequest]:
+        about = pb.UploadMetadata(collection_id="private", filename="long.txt")
+        yield pb.UploadDocumentRequest(scope=client.scope, metadata=about)
+        yield pb.UploadDocumentRequest(data=b"The plan ")
+        while not authority.calls:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        authority.collections.pop(1)
+        yield pb.UploadDocumentRequest(data=b"is secret.")
+
+    with pytest.raises(NotFound, match="Collection 'private' not found"):
+        await client.stub.UploadDocument(messages())
+    service = Client(served, scope("svc", ROLE_SYSTEM))
+    counted = await service.upkeep.CountKept(upkeep.CountKeptRequest(scope=service.scope))
+    assert (counted.tenant.documents, counted.tenant.bytes) == (0, 0)
 
 
 @sqlite_alone("served")

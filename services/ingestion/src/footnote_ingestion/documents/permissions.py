@@ -21,13 +21,14 @@ class Permissions:
         self._documents = documents
         self._collections = collections
 
-    async def to_upload(self, scope: Scope, collection_id: str) -> None:
+    async def to_upload(self, scope: Scope, collection_id: str, *, exact: bool = False) -> None:
         """Raise NotFound or PermissionDenied unless the caller may put documents into a collection."""
         if sees_all(scope):
             if not await self._collections.exists(scope, collection_id):
                 raise collection_missing(collection_id)
             return
-        check(await self._collections.access(scope, collection_id), Access.WRITE, collection_missing(collection_id))
+        access = await self._collections.access(scope, collection_id, exact=exact)
+        check(access, Access.WRITE, collection_missing(collection_id))
 
     async def document(self, scope: Scope, document_id: str, needs: Access) -> Stored:
         """Return a document for which the caller has the access `needs`; raises NotFound, PermissionDenied.
