@@ -46,7 +46,10 @@ def failure_of(error: FootnoteError) -> Failure:
 def end_with(
     request: ingestion.UpdateDocumentStateRequest, metadata: ParsedMetadata, result: indexing.IndexResult
 ) -> None:
-    """Fill a document's final move with what parsing and indexing found: it becomes INDEXED, or ERROR."""
+    """Fill a document's final move, which the caller begins as ERROR, with what parsing and indexing found.
+
+    It becomes INDEXED, or gets the failure. In a group a move to PROCESSING stays one, and its failure is not recorded.
+    """
     request.parsed.CopyFrom(metadata)
     request.chunking_strategy = result.chunking_strategy
     request.chunking_choice = result.chunking_choice

@@ -1,9 +1,9 @@
 """The life cycle of a document: which transitions are legal and what each one records.
 
-UPLOADED -> PROCESSING -> INDEXED or ERROR; ERROR -> PROCESSING is a retry of the same revision; INDEXED and ERROR may
-begin a new revision of the same bytes (reindex). A transition into the current state changes nothing: a workflow
-resumed after a crash may repeat itself. A cancel goes from UPLOADED or PROCESSING to ERROR. The cancelled revision is
-never resumed, but a new one may begin.
+UPLOADED -> PROCESSING -> INDEXED or ERROR; INDEXED and ERROR may begin a new revision of the same bytes (reindex), as
+edge does to retry. ERROR -> PROCESSING, a retry of the same revision, is legal too. A transition into the current state
+changes nothing: a workflow resumed after a crash may repeat itself. A cancel goes from UPLOADED or PROCESSING to ERROR.
+The cancelled revision is never resumed, but a new one may begin.
 """
 
 from __future__ import annotations
