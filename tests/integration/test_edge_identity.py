@@ -247,11 +247,17 @@ async def test_each_file_of_a_call_counts_as_an_upload(tmp_path: Path, monkeypat
         assert 20 <= caught.value.retry_after <= 31
 
 
-async def test_without_identity_http_is_for_loopback_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mutual", [False, True])
+async def test_without_identity_http_is_for_loopback_only(tmp_path: Path, mutual: bool) -> None:
+    """A certificate lets a caller connect; its tenant would still be the one that its headers name."""
+    settings: dict[str, Any] = {}
+    if mutual:
+        authority = Authority(tmp_path, "authority")
+        settings = {**authority.issue("edge"), "tls_ca_file": authority.file, "tls_client_auth": True}
     with pytest.raises(ListenError, match=r"serves on loopback only, not on 0\.0\.0\.0; set FOOTNOTE_EDGE_AUTH=keys"):
         async with (
             serve_doubles(World()) as addresses,
-            serve_app(build, addresses=addresses, data_dir=tmp_path, listen_host="0.0.0.0"),
+            serve_app(build, addresses=addresses, data_dir=tmp_path, listen_host="0.0.0.0", **settings),
         ):
             pass
 

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -14,6 +15,7 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, proof_of, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from support.certificates import Authority
 from support.doubles.services import STAGES, Answer, Ask, SampleService, SampleStub, contracts, empty_stage
 
 ASK = Ask(scope=SCOPE)
@@ -81,9 +83,15 @@ async def test_a_taken_port_is_refused_not_shared() -> None:
             ServiceHost("second", KitSettings()).bind("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("authenticates", [False, True])
-async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(authenticates: bool) -> None:
-    host = ServiceHost("edge", KitSettings())
+@pytest.mark.parametrize(("authenticates", "mutual"), [(False, False), (True, False), (False, True)])
+async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(
+    tmp_path: Path, authenticates: bool, mutual: bool
+) -> None:
+    settings = KitSettings()
+    if mutual:  # who has a certificate is not thereby known as a tenant's user
+        authority = Authority(tmp_path, "ours")
+        settings = KitSettings(tls_ca_file=authority.file, tls_client_auth=True, **authority.issue("edge"))
+    host = ServiceHost("edge", settings)
     address = host.bind("0.0.0.0", 0)
     assert address.startswith("127.0.0.1:")
     app = App("edge", [], public=True, authenticates=authenticates)

@@ -195,10 +195,10 @@ class ServiceHost:
         """Return how to authenticate the app's callers; None for a public app. ListenError when that is impossible."""
         settings, beyond = self._settings, not is_loopback(host)
         if app.public:
-            if beyond and not (app.authenticates or settings.tls_client_auth):
+            if beyond and not app.authenticates:
                 raise ListenError(
                     f"{self.name} does not authenticate its callers and therefore listens on loopback only, not on "
-                    f"{host}; enable authentication or mTLS"
+                    f"{host}; enable authentication"
                 )
             return None
         credential = self._credential

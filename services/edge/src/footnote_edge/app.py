@@ -252,11 +252,11 @@ async def _forget(forgetting: Forgetting, jobs: Jobs) -> None:
 
 def _known_callers_only(kit: KitSettings, settings: Settings) -> None:
     """Raise ListenError if edge would listen beyond loopback without authentication."""
-    if not (settings.auth or settings.keyless or kit.tls_client_auth or is_loopback(kit.listen_host)):
+    if not (settings.auth or settings.keyless or is_loopback(kit.listen_host)):
         raise ListenError(
             "edge does not authenticate its callers and therefore serves on loopback only, not on "
-            f"{kit.listen_host}; set FOOTNOTE_EDGE_AUTH=keys, enable mTLS, or make every caller an administrator "
-            "with FOOTNOTE_EDGE_KEYLESS=true"
+            f"{kit.listen_host}; set FOOTNOTE_EDGE_AUTH=keys, or make every caller an administrator of every tenant "
+            "with FOOTNOTE_EDGE_KEYLESS=true (mTLS admits callers, but does not say which tenant is theirs)"
         )
 
 

@@ -42,7 +42,7 @@ class Authenticator(Protocol):
 
 
 class Off:
-    """No authentication, for loopback only: the caller may choose its tenant, user, role and groups."""
+    """No authentication, for loopback or `keyless`: the caller may choose its tenant, user, role and groups."""
 
     async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
         """Return the caller in the headers, by default tenant "default", user "local", role admin and no group."""
