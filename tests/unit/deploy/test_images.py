@@ -76,12 +76,18 @@ ELSEWHERE = {
 """Imports inside of a function that this target does not call."""
 
 
+ENV = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(path for path in sys.path if path), "HOME": "/tmp"}
+
+
+def allowed(target: str, without: str = "") -> list[str]:
+    """Return the distributions of a target's image."""
+    return sorted({one.replace("_", "-").replace(".", "-") for one in TOLD["closure"](target)} - {without})
+
+
 def refused(target: str, without: str = "") -> set[tuple[str, str]]:
-    allowed = sorted({one.replace("_", "-").replace(".", "-") for one in TOLD["closure"](target)} - {without})
     run = subprocess.run(
-        [sys.executable, "-c", LOOK, target, json.dumps(allowed)],
-        capture_output=True, text=True, timeout=200, check=False,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(path for path in sys.path if path), "HOME": "/tmp"},
+        [sys.executable, "-c", LOOK, target, json.dumps(allowed(target, without))],
+        capture_output=True, text=True, timeout=200, check=False, env=ENV,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     found: dict[str, list[str]] = json.loads(run.stdout.splitlines()[-1])
@@ -97,6 +103,32 @@ def test_an_image_has_what_its_service_imports(target: str) -> None:
 @pytest.mark.slow
 def test_what_an_image_lacks_would_be_seen() -> None:
     assert {name for _, name in refused("edge", without="uvicorn") - ELSEWHERE} == {"uvicorn"}
+
+
+# As above, and the command itself.
+RUN = (
+    LOOK.partition("names = [")[0]
+    + 'sys.argv = ["footnote", *sys.argv[3:]]\nfrom footnote_cli.main import run\nrun()\n'
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["edge", "store", "indexing"])
+def test_a_command_that_an_image_cannot_run_says_which_image_can(target: str, tmp_path: Path) -> None:
+    """The engine's client is missing in edge, the databases' in store, and other services' packages in indexing."""
+    helped = command(target, "--help")
+    assert (helped.returncode, "admin" in helped.stdout) == (0, True), helped.stderr
+    failed = command(target, "admin", "doctor", "--data-dir", str(tmp_path), "--json")
+    assert failed.returncode == 1
+    (said,) = failed.stderr.splitlines()
+    assert "is not installed here" in json.loads(said)["error"]["message"]
+
+
+def command(target: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", RUN, target, json.dumps(allowed(target)), *arguments],
+        capture_output=True, text=True, timeout=200, check=False, env=ENV,
+    )  # fmt: skip
 
 
 def test_every_target_has_a_list_and_every_name_on_it_is_a_dependency() -> None:

@@ -3,10 +3,10 @@
 import sys
 from contextlib import suppress
 from importlib import import_module, metadata
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from footnote_cli.command import fail
@@ -48,9 +48,24 @@ class Commands(TyperGroup):
         """Return a command by its name; None for an unknown one."""
         if cmd_name not in _ON_DEMAND:
             return super().get_command(ctx, cmd_name)
-        command = typer.main.get_group(import_module(_ON_DEMAND[cmd_name]).app)
+        try:
+            command = typer.main.get_group(import_module(_ON_DEMAND[cmd_name]).app)
+        except ModuleNotFoundError as error:
+            return _NotInstalled(cmd_name, error)
         command.name = cmd_name
         return command
+
+
+class _NotInstalled(TyperCommand):
+    """A command whose packages the image of one service leaves out; the help lists it all the same."""
+
+    def __init__(self, name: str, error: ModuleNotFoundError) -> None:
+        super().__init__(name, help=f"Not here: needs the package '{error.name}'.")
+        self._error = error
+
+    def make_context(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise the reason, whatever the arguments."""
+        raise self._error
 
 
 app = typer.Typer(
@@ -118,7 +133,18 @@ def run() -> None:
         code = EXIT_FAILED
     except TyperException as error:
         code = _called_wrongly(error)
+    except ModuleNotFoundError as error:
+        code = EXIT_FAILED
+        with suppress(typer.Exit):
+            fail(_not_installed(error), as_json="--json" in sys.argv)
     sys.exit(code)
+
+
+def _not_installed(error: ModuleNotFoundError) -> CommandError:
+    return CommandError(
+        f"This command needs the package '{error.name}', which is not installed here.",
+        "The image of one service has no other packages: use the image built without TARGET.",
+    )
 
 
 def _called_wrongly(error: TyperException) -> int:
