@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 import yaml
 from footnote_cli.targets import STATEFUL, TARGETS
+from footnote_ingestion.app import _INSPECTORS
+from footnote_ingestion.settings import Settings as IngestionSettings
+from footnote_kit.admission.fair_slots import SPARE
 from footnote_kit.settings import DEFAULT_PORTS
 from support.settings import known_variables
 
@@ -82,6 +85,21 @@ def test_compose_runs_every_service_on_its_own_port(stage: str, port: int) -> No
     assert service["environment"]["FOOTNOTE_SERVICE_TOKEN_FILE"] == COMPOSE["services"]["service-token"]["command"][1]
     assert service["depends_on"]["service-token"] == {"condition": "service_completed_successfully"}
     assert "FOOTNOTE_INSECURE_LISTEN" not in service["environment"]
+
+
+@pytest.mark.parametrize("where", ["compose", "chart"])
+def test_ingestion_has_the_memory_that_its_processes_may_take(where: str) -> None:
+    """A pod that is over its limit is killed with the files of all tenants."""
+    if where == "compose":
+        service = COMPOSE["services"]["ingestion"]
+        env, limit = service["environment"], int(service["mem_limit"].removesuffix("g"))
+    else:
+        env = {one["name"]: one.get("value") for one in container("ingestion")["env"]}
+        limit = int(container("ingestion")["resources"]["limits"]["memory"].removesuffix("Gi"))
+    wanted = {name.removeprefix("FOOTNOTE_INGESTION_").lower(): value for name, value in env.items()}
+    settings = IngestionSettings(**{name: wanted[name] for name in ("workers", "table_queries")})
+    files = (settings.workers + SPARE + _INSPECTORS + SPARE) * settings.parse_memory_bytes
+    assert files + (settings.table_queries + SPARE) * settings.query_memory_bytes + 1024**3 <= limit * 1024**3
 
 
 def test_keys_of_providers_go_to_the_services_that_call_them_only() -> None:

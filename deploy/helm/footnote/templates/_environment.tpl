@@ -103,8 +103,9 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
   valueFrom: {secretKeyRef: {name: {{ $values.redis.existingSecret }}, key: uri}}
 {{- end }}
 {{- if eq .stage "ingestion" }}
-# Files read at a time, each with up to 1 GiB: with the service itself, below the limit.
+# With the processes that read and check files, below the limit: see `workers` in the values.
 - {name: FOOTNOTE_INGESTION_WORKERS, value: {{ $own.workers | quote }}}
+- {name: FOOTNOTE_INGESTION_TABLE_QUERIES, value: "2"}
 {{- with $values.objectStorage.url }}
 - {name: FOOTNOTE_INGESTION_BLOB_URL, value: {{ . | quote }}}
 {{- end }}
