@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
+from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
 from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_edge import composition
 from footnote_edge.adapters import source_items
 from footnote_edge.app import build
@@ -462,6 +464,26 @@ async def test_a_run_ends_although_ingestion_lost_what_it_transferred_and_the_ne
     assert (again.state, again.failed) == (ops.OPERATION_STATE_SUCCEEDED, 0)
     assert holds(world) == origin.items
     assert len(world.documents) == 2
+
+
+async def test_an_item_is_in_step_once_its_failed_document_was_reindexed(
+    edge: EdgeStub, origin: Origin, world: World
+) -> None:
+    """As after a setting was changed, such as OCR; without it the item counted as failed until its bytes changed."""
+    origin.items = {"a": "locked", "b": "locked too"}
+    source = await begin(edge)
+    item = (await kept.items(edge, source))["a"]
+    assert (item.state, item.reason) == (pb.SOURCE_ITEM_STATE_FAILED, pb.SOURCE_ITEM_REASON_NOT_INDEXED)
+    assert (await kept.get(edge, source)).items_failed == 2
+    world.blobs[item.document_id] = b"open"  # the double refuses to parse what is locked
+    again = ReindexDocumentsRequest(document_ids=[item.document_id])
+    await edge.ReindexDocuments(again)
+    await world.until(lambda: world.documents[item.document_id].state == DOCUMENT_STATE_INDEXED)
+    await kept.sync(edge, source)
+    found = await kept.items(edge, source)
+    assert (found["a"].state, found["a"].reason, found["a"].message) == (pb.SOURCE_ITEM_STATE_IN_STEP, 0, "")
+    assert found["b"].state == pb.SOURCE_ITEM_STATE_FAILED
+    assert (await kept.get(edge, source)).items_failed == 1
 
 
 @pytest.mark.parametrize(

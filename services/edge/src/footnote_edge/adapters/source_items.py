@@ -95,6 +95,11 @@ class ItemTable:
         """Return items whose documents have not ended, by key after one."""
         return await self._rows(Row.source_id == source_id, Row.revision > 0, Row.key > after, limit=limit)
 
+    async def not_indexed(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
+        """Return items whose documents could not be indexed and are there, by key after one."""
+        failed = (Row.state == FAILED, Row.reason == "NOT_INDEXED", Row.retry_time.is_(None), Row.document_id != "")
+        return await self._rows(Row.source_id == source_id, *failed, Row.key > after, limit=limit)
+
     async def unconfirmed(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
         """Return items whose upload began and whose document is unknown, by key after one."""
         wanted = (Row.source_id == source_id, Row.document_id == "", Row.label != "", Row.key > after)

@@ -16,7 +16,7 @@ from footnote_edge.jobs.changes import Feed, Recheck
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.sources.documents import SKEW
-from footnote_edge.sources.stored import FAILED, Holder, ItemStore, StoredItem, StoredSource
+from footnote_edge.sources.stored import FAILED, IN_STEP, Holder, ItemStore, StoredItem, StoredSource
 
 _PAGE = 500
 _CHECK_BATCH = 100
@@ -43,6 +43,7 @@ class DocumentFollower:
         While none ends, documents are also read by their ids: ingestion may have lost them; see `Recheck`. A run that
         is `stopped` waits no longer: the next run continues.
         """
+        await self._recover(scope, source, holder, stopped)
         waiting = await self._waiting(source)
         since: int | None = None
         oldest = min((row.sync_time for row in waiting.values() if row.sync_time is not None), default=None)
@@ -64,6 +65,22 @@ class DocumentFollower:
             if waiting:
                 await asyncio.sleep(self._poll / 2)
         return failed, not waiting
+
+    async def _recover(
+        self, scope: Scope, source: StoredSource, holder: Holder, stopped: Callable[[], Awaitable[bool]]
+    ) -> None:
+        """Record failed items as in step whose documents were indexed since, as by a reindexing."""
+        last = ""
+        while not await stopped() and (rows := await self._items.not_indexed(source.id, last, _CHECK_BATCH)):
+            indexed: dict[str, dict[str, Any]] = {}
+            for row in rows:
+                document = await until_available(partial(self._feed.document, scope, row.document_id), self._ceiling)
+                if document is None or document.state != DOCUMENT_STATE_INDEXED or document.sha256 != row.sha256:
+                    continue
+                indexed[row.key] = {"state": IN_STEP, "reason": "", "message": ""}
+            if indexed:
+                await self._items.settle(holder, indexed)
+            last = rows[-1].key
 
     async def _settle(self, holder: Holder, waiting: dict[str, StoredItem], ended: Mapping[str, dict[str, Any]]) -> int:
         """Record items whose documents have ended, and wait for them no longer; return how many failed."""
@@ -135,7 +152,7 @@ def _ended(row: StoredItem, document: Document) -> dict[str, Any] | None:
     if document.state != DOCUMENT_STATE_ERROR:
         return None
     message = document.failure.message or "Its document could not be indexed."
-    # No retry time: the same bytes would fail alike. A changed item is tried again.
+    # No retry time: the same bytes would fail alike. A changed item is tried again; `_recover` sees a reindexing.
     return {"revision": 0, "state": FAILED, "reason": "NOT_INDEXED", "message": message, "retry_time": None}
 
 

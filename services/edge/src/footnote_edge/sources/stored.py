@@ -220,6 +220,9 @@ class ItemStore(Protocol):
     async def indexing(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
         """Return items whose documents have not ended, by key after one."""
 
+    async def not_indexed(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
+        """Return items whose documents could not be indexed and are there, by key after one."""
+
     async def unconfirmed(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
         """Return items whose upload began and whose document is unknown, by key after one."""
 
