@@ -89,6 +89,9 @@ def test_grades() -> None:
     assert grade(absent, refused).outcome is Outcome.REFUSED_RIGHTLY
     assert grade(absent, answer("27.")).outcome is Outcome.WRONG
     assert grade(absent, answer("It is undecided.")).outcome is Outcome.RIGHT
+    absent = question(expect="absent", must=[], accept=["undecided"], must_not=["approved"])
+    assert grade(absent, answer("It was approved; before, it was undecided.")).outcome is Outcome.WRONG
+    assert grade(absent, answer("It is undecided.")).outcome is Outcome.RIGHT
 
 
 def test_footnotes_are_judged_by_file_and_place() -> None:
@@ -174,6 +177,21 @@ def test_runs_thresholds_and_comparison(tmp_path: Path, address: str) -> None:
     result = json.loads(second.stdout)
     assert result["missed"] == ["default: wrong_share is 0.5, at most 0.1 was wanted"]
     assert (result["compared"][0]["shared"], result["compared"][0]["p"]) == (2, 1.0)
+
+
+def test_a_gate_that_could_never_close_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    edge, path, other = ScriptedEdge(), tmp_path / "golden.jsonl", tmp_path / "other.json"
+    path.write_text(json.dumps(LEAVE))
+    other.write_text(json.dumps({"runs": [{"name": "default", "answers": {"renamed": {"outcome": "right"}}}]}))
+    with served(edge) as address:
+        arguments = ["eval", "answers", str(path), "--address", address, "--fail-if-worse"]
+        for more in ([], ["--against", str(other)]):
+            refused = CliRunner().invoke(app, [*arguments, *more])
+            assert (refused.exit_code, "nothing to compare with" in refused.stderr) == (2, True), refused.output
+        assert not edge.requests
+        other.write_text(other.read_text().replace("renamed", "leave"))
+        for more in (["--against", str(other)], ["--provider", "a", "--provider", "b"]):
+            assert CliRunner().invoke(app, [*arguments, *more]).exit_code == 0
 
 
 def test_grades_are_shown_although_they_cannot_be_kept(tmp_path: Path) -> None:

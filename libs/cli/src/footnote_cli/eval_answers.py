@@ -103,8 +103,11 @@ async def answers(
         raise usage_error(str(error)) from None
     if save:
         _check_savable(collection or (), asked)
+    ways = _ways(collection or (), provider or (), setting or ())
+    if fail_if_worse:
+        _check_comparable(ways, asked, before)
     runs = []
-    for way in _ways(collection or (), provider or (), setting or ()):
+    for way in ways:
         grades = await _ask_all(session, asked, way, parallel)
         runs.append(
             {
@@ -158,6 +161,20 @@ def _check_savable(collections: Sequence[str], questions: Sequence[Question]) ->
         raise usage_error("--save keeps runs with one collection.", "Name it by --collection.")
     if len(questions) > _MOST_SAVED:
         raise usage_error(f"--save keeps at most {_MOST_SAVED} questions.", "Split the file, or write it by --out.")
+
+
+def _check_comparable(ways: Sequence[_Way], questions: Sequence[Question], before: Mapping[str, Any] | None) -> None:
+    """Raise CommandError where no run could be worse than another: a gate of a build would never close."""
+    if before is None and len(ways) < 2:
+        raise usage_error(
+            "--fail-if-worse has nothing to compare with.",
+            "Give --against RUN.json, or several --provider or --setting.",
+        )
+    if before is not None and not any(question.id in before["answers"] for question in questions):
+        raise usage_error(
+            "--fail-if-worse has nothing to compare with: no question has an id of the earlier run.",
+            "Give --against a run of these questions.",
+        )
 
 
 async def _save(session: Session, collection: str, filename: str, run: Mapping[str, Any]) -> str:

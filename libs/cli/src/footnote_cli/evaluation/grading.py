@@ -71,8 +71,8 @@ class Graded:
 def grade(question: Question, answer: Answer) -> Graded:
     """Grade a finished answer; the caller adds times and costs.
 
-    An answer that declines is refused, whatever else it offers. Otherwise it is WRONG with one text of `must_not` or
-    none of `must`, PART with some of `must`, RIGHT with all.
+    An answer that declines is refused, whatever else it offers. Otherwise it is WRONG with one text of `must_not`,
+    none of `must`, or, of what is absent, none of `accept`; PART with some of `must`, RIGHT with all.
     """
     common: dict[str, Any] = {
         "text": answer.text,
@@ -83,12 +83,12 @@ def grade(question: Question, answer: Answer) -> Graded:
         absent = question.expect == "absent"
         return Graded(Outcome.REFUSED_RIGHTLY if absent else Outcome.REFUSED_WRONGLY, **common)
     text = plain(_MARKER.sub("", answer.text))
+    unwanted = [one for one in question.must_not if matches(one, text)]
     if question.expect == "absent":
-        accepted = any(matches(one, text) for one in question.accept)
+        accepted = not unwanted and any(matches(one, text) for one in question.accept)
         return Graded(Outcome.RIGHT if accepted else Outcome.WRONG, **common)
     wanted = [(one,) if isinstance(one, str) else one for one in question.must]
     missing = tuple(" | ".join(one) for one in wanted if not any(matches(text_, text) for text_ in one))
-    unwanted = [one for one in question.must_not if matches(one, text)]
     if unwanted or (wanted and len(missing) == len(wanted)):
         outcome = Outcome.WRONG
     else:
