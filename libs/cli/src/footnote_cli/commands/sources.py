@@ -2,8 +2,9 @@
 
 import getpass
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from footnote.edge.v1 import sources_pb2 as pb
@@ -30,7 +31,11 @@ app = typer.Typer(no_args_is_help=True, help="Keep collections in step with site
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the source.", show_default=False)]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of its kind; repeatable. See: footnote sources kinds"),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of its kind; repeatable, once for each entry of a list. See: footnote sources kinds",
+    ),
 ]
 SecretOption = Annotated[
     list[str] | None,
@@ -71,9 +76,9 @@ async def add(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the first synchronisation.")] = True,
 ) -> None:
     """Add a source to a collection, and synchronise it."""
-    values = parse_metadata(settings or ())
-    values[_FIRST.get(kind, "url")] = where
-    source = pb.Source(name=name or where[:100], collection=collection, kind=kind, settings=values, paused=bool(paused))
+    values = {**await _settings(session, kind, settings or ()), _FIRST.get(kind, "url"): where}
+    source = pb.Source(name=name or where[:100], collection=collection, kind=kind, paused=bool(paused))
+    source.settings.update(values)
     if secret:
         source.secrets.CopyFrom(_secrets(secret))
     if every:
@@ -184,7 +189,7 @@ async def update(
         paths.append("name")
     if settings:
         now = (await session.call(session.stub.GetSource, pb.GetSourceRequest(source_id=source_id))).source
-        wanted.settings.update({**MessageToDict(now.settings), **MessageToDict(parse_metadata(settings))})
+        wanted.settings.update({**MessageToDict(now.settings), **await _settings(session, now.kind, settings)})
         wanted.etag = now.etag
         paths.append("settings")
     if secret:
@@ -237,6 +242,29 @@ async def kinds(session: Session) -> None:
             for setting, rule in MessageToDict(schema).get("properties", {}).items():
                 said = printable_line(f"  {title}{setting}: {rule.get('description', '')}")
                 session.out.print(said, soft_wrap=True)
+
+
+async def _settings(session: Session, kind: str, pairs: Sequence[str]) -> dict[str, Any]:
+    """Return settings in the types of their kind: a text stays one that looks like a number, a list takes entries."""
+    if not pairs:
+        return {}
+    kinds = (await session.call(session.stub.ListSourceKinds, pb.ListSourceKindsRequest())).kinds
+    schema = next((MessageToDict(one.settings_schema) for one in kinds if one.id == kind), {})
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        ((name, value),) = MessageToDict(parse_metadata([pair])).items()
+        rule = schema.get("properties", {}).get(name, {})
+        text = pair.partition("=")[2]
+        if rule.get("type") == "array":
+            entries = value if isinstance(value, list) else [_typed(rule.get("items", {}), value, text)]
+            found[name] = [*found.get(name, ()), *entries]
+        else:
+            found[name] = _typed(rule, value, text)
+    return found
+
+
+def _typed(rule: Mapping[str, Any], value: Any, text: str) -> Any:
+    return text if rule.get("type") == "string" and not isinstance(value, str) else value
 
 
 def _secrets(names: list[str]) -> Struct:
