@@ -10,7 +10,7 @@ Footnote = Callable[..., Result]
 
 
 def test_chunks_are_listed_in_reading_order_over_all_pages(footnote: Footnote, edge: ScriptedEdge) -> None:
-    result = footnote("chunks", "list", "d")
+    result = footnote("chunks", "list", "d" * 32)
     assert result.exit_code == 0
     assert [request.page_token for request in edge.requests] == ["", "2"]
     _, *rows = [line for line in result.stdout.splitlines() if "handbook.pdf" in line or "Characters" in line]

@@ -44,8 +44,14 @@ def test_a_document_is_found_by_its_files_name(footnote: Footnote, edge: Scripte
     assert sent(edge, "DeleteDocumentRequest").document_id == document("handbook.pdf").id
 
 
+def test_so_is_one_whose_files_name_has_no_dot(footnote: Footnote, edge: Named) -> None:
+    edge.documents = [document("LICENSE", id="first"), document("LICENSES", id="second")]
+    footnote("documents", "delete", "LICENSE", "--yes")
+    assert sent(edge, "DeleteDocumentRequest").document_id == "first"
+
+
 def test_an_id_is_not_looked_for(footnote: Footnote, edge: ScriptedEdge) -> None:
-    footnote("documents", "delete", "0123456789abcdef", "--yes")
+    footnote("documents", "delete", "0123456789abcdef" * 2, "--yes")
     assert [type(request).__name__ for request in edge.requests] == ["DeleteDocumentRequest"]
 
 

@@ -13,6 +13,7 @@ from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 
 _PAGE = 1000
+_HEX = set("0123456789abcdef")
 
 
 async def read_all(session: Session, method: Callable[..., Any], request: Any, field: str) -> list[Any]:
@@ -44,7 +45,7 @@ CONVERSATION = "Id of the conversation; or 'last', the one used last."
 
 async def document_id(session: Session, name: str) -> str:
     """Return the id of a document given by id or by its file's name. Raises CommandError when several have the name."""
-    if "." not in name:  # no id has a dot, but every supported file's name has one
+    if len(name) == 32 and set(name) <= _HEX:  # an id; names as plain as LICENSE are looked for
         return name
     items = await list_documents(session, ListDocumentsRequest(filename_contains=name))
     found = [item for item in items if item.filename == name]
