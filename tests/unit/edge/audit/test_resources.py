@@ -1,5 +1,7 @@
 """What an event says of a call's messages: names of the contract and identifiers, nothing else."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from footnote_edge.audit import resources
 from footnote_edge.audit.coverage import AUDITED
 from footnote_kit.edge import METHODS
 
+ROOT = Path(__file__).resolve().parents[4]
 METHOD = {method.name: method for method in METHODS}
 
 
@@ -35,6 +38,14 @@ def test_what_is_declared_is_in_the_contract(name: str) -> None:
     assert declared.named or declared.made
     for _, path in declared.within:
         assert any(_has(message, path) for message in (method.input_type, output)), f"{name}: {path}"
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_what_is_declared_is_in_the_documents(name: str) -> None:
+    """An administrator who does not find a change of sources there concludes that it leaves no trace."""
+    assert re.search(rf"\b{name}\b", (ROOT / "docs" / "audit.md").read_text())
+    comment = (ROOT / "protos" / "footnote" / "edge" / "v1" / "audit.proto").read_text()
+    assert f'"{AUDITED[name].kind}/' in comment
 
 
 def _has(message: Any, path: str) -> bool:
