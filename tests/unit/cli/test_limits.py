@@ -30,6 +30,7 @@ def test_limits_are_set_added_to_listed_and_cleared(data: Path) -> None:
     assert "500" in shown
     assert "none" in shown
     assert "acme has no limits of its own any more" in limits(data, "clear", "acme").stdout
+    assert json.loads(limits(data, "clear", "acme", "--json").stdout) == {"tenant_id": "acme", "cleared": False}
     assert json.loads(limits(data, "list", "--json").stdout)["limits"] == []
 
 

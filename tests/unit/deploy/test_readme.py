@@ -1,8 +1,11 @@
 """README and the pages for users are true: links have targets, variables are read, commands exist."""
 
+import pkgutil
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from footnote_cli.main import app
@@ -13,12 +16,10 @@ from typer.main import get_command
 ROOT = Path(__file__).resolve().parents[3]
 CLIENT_VARIABLES = {f"FOOTNOTE_{name}" for name in ("EDGE_ADDRESS", "API_KEY", "API_KEY_FILE", "TENANT", "USER")}
 
+DOCUMENTS = [one for part in (".", "services/*", "docs", "deploy/*") for one in ROOT.glob(f"{part}/*.md")]
 
-@pytest.mark.parametrize(
-    "readme",
-    [ROOT / "README.md", *ROOT.glob("services/*/README.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*/README.md")],
-    ids=str,
-)
+
+@pytest.mark.parametrize("readme", DOCUMENTS, ids=str)
 def test_links_lead_somewhere(readme: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", re.sub(r"`[^`\n]*`", "", readme.read_text())):
         if "://" not in target:
@@ -33,6 +34,30 @@ def test_variables_are_read() -> None:
     mentioned = {name for page in PAGES for name in re.findall(r"\bFOOTNOTE(?:_[A-Z0-9]+)+", page.read_text())}
     # "FOOTNOTE_<SERVICE>_ADDRESS" names six at once.
     assert mentioned - known_variables() - CLIENT_VARIABLES - {"FOOTNOTE"} == set()
+
+
+def test_modules_that_are_named_are_there() -> None:
+    text = "".join(page.read_text() for page in DOCUMENTS)
+    named = set(re.findall(r"`(footnote_[a-z]+(?:\.[A-Za-z_]+)+)`", text))
+    for name in named - {"footnote_source.id"}:  # a document's metadata
+        pkgutil.resolve_name(name)
+
+
+def test_commands_that_ask_the_server_have_json() -> None:
+    asking = [(name, one) for name, one in leaves("footnote", get_command(app)) if "--address" in options(one)]
+    without = {name for name, one in asking if "--json" not in options(one)}
+    assert without == {"footnote audit export"}  # it prints nothing but JSON
+
+
+def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    for under, one in getattr(command, "commands", {}).items():
+        yield from leaves(f"{name} {under}", one)
+    if not hasattr(command, "commands"):
+        yield name, command
+
+
+def options(command: Any) -> set[str]:
+    return {name for one in command.params for name in one.opts}
 
 
 def ours() -> list[str]:

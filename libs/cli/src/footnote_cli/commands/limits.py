@@ -125,6 +125,7 @@ def clear(
     context: typer.Context,
     tenant: TenantArgument,
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
     address: AddressOption = None,
     api_key: KeyOption = "",
     timeout: TimeoutOption = None,
@@ -134,6 +135,9 @@ def clear(
     async def body() -> None:
         async with open_limits(context, data_dir, address, api_key, timeout) as store:
             there = await store.clear(tenant)
-        make_console().print(f"{tenant} has no limits of its own {'any more' if there else 'anyway'}.")
+        if as_json:
+            print_json({"tenant_id": tenant, "cleared": there})
+        else:
+            make_console().print(f"{tenant} has no limits of its own {'any more' if there else 'anyway'}.")
 
-    run(body)
+    run(body, as_json=as_json)
