@@ -1,5 +1,6 @@
 """Foreign stages in the chart, unique keys, and documented values."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -134,18 +135,50 @@ def test_every_value_is_read_by_a_template() -> None:
     assert [leaf for leaf in unread if not whole.search(leaf)] == []
 
 
-def test_edge_reaches_sources_only_where_it_is_let_and_an_install_says_which_it_is(tmp_path: Path) -> None:
+@pytest.fixture
+def chart(tmp_path: Path) -> Path:
+    """The chart with its notes as a manifest: only an install prints them, which wants a cluster."""
     chart = shutil.copytree(CHART, tmp_path / "footnote")
     notes = chart / "templates" / "NOTES.txt"
-    # Only an install prints the notes, which wants a cluster: they are rendered as a manifest here.
     (chart / "templates" / "_notes.tpl").write_text(f'{{{{ define "notes" }}}}{notes.read_text()}{{{{ end }}}}')
     (chart / "templates" / "notes.yaml").write_text('kind: Notes\ntext: {{ include "notes" . | quote }}\n')
+    return chart
 
+
+def egress(chart: Path, stage: str, *given: str) -> tuple[list[dict[str, Any]], str]:
+    """Return where a service may call, and what an install says."""
+    ran = helm("template", "footnote", str(chart), "--kube-version", "1.36.0", *given)
+    assert ran.returncode == 0, ran.stderr
+    made = once(ran.stdout)
+    (said,) = [one["text"] for one in made if one["kind"] == "Notes"]
+    policies = {one["metadata"]["name"]: one["spec"] for one in made if one["kind"] == "NetworkPolicy"}
+    return policies.get(f"footnote-{stage}", {}).get("egress", []), said
+
+
+def test_a_model_inside_the_cluster_needs_no_key_and_its_port_is_open(chart: Path) -> None:
+    """Without, questions to it ended in a timeout, and neither the checks nor an install said why."""
+    own = ("--set", "models.generation.provider=openai,config.OPENAI_BASE_URL=http://vllm.models.svc:8000/v1")
+    providers = "networkPolicy.egress.providers"
+    ports = [[one["port"] for one in rule["ports"]] for rule in egress(chart, "generation", *own)[0]]
+    assert [443, 8000] in ports
+    assert "generation does not reach http://vllm.models.svc:8000/v1" in egress(chart, "generation", *own)[1]
+    inside = json.dumps([{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "models"}}}])
+    assert "does not reach" not in egress(chart, "generation", *own, "--set-json", f"{providers}.to={inside}")[1]
+    assert {"port": 8000} not in [port for rule in egress(chart, "edge", *own)[0] for port in rule["ports"]]
+    fixed, _ = egress(chart, "generation", *own, "--set", f"{providers}.port=8443")
+    assert [443, 8000] not in [[one["port"] for one in rule["ports"]] for rule in fixed]
+    public = (
+        "--set",
+        "models.generation.provider=openai,generation.env.OPENAI_BASE_URL=https://models.example:8443/v1",
+    )
+    rules, said = egress(chart, "generation", *public)
+    assert [443, 8443] in [[one["port"] for one in rule["ports"]] for rule in rules]
+    assert "does not reach" not in said
+
+
+def test_edge_reaches_sources_only_where_it_is_let_and_an_install_says_which_it_is(chart: Path) -> None:
     def edge(*given: str) -> tuple[list[dict[str, Any]], str]:
-        made = once(helm("template", "footnote", str(chart), "--kube-version", "1.36.0", *given).stdout)
-        (said,) = [one["text"] for one in made if one["kind"] == "Notes"]
-        policies = {one["metadata"]["name"]: one["spec"] for one in made if one["kind"] == "NetworkPolicy"}
-        return policies.get("footnote-edge", {}).get("egress", []), said
+        return egress(chart, "edge", *given)
 
     unreached = "Edge reaches no web site, repository, bucket, mailbox or feed"
     shut, said = edge()

@@ -50,7 +50,13 @@
 {{- end -}}
 {{- range $what, $remote := dict "embedding" (list "openai" "gemini") "generation" (list "openai" "gemini" "anthropic") -}}
 {{- $model := index $values.models $what -}}
-{{- if and (has $model.provider $remote) (not $model.existingSecret) -}}
+{{- $elsewhere := false -}}
+{{- range $variables := list $values.config (ternary $values.generation.env (merge (dict) $values.indexing.env $values.retrieval.env) (eq $what "generation")) -}}
+{{- range $name := list (printf "FOOTNOTE_%s_BASE_URL" (upper $model.provider)) (printf "%s_BASE_URL" (upper $model.provider)) -}}
+{{- if get $variables $name -}}{{- $elsewhere = true -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (has $model.provider $remote) (not $model.existingSecret) (not $elsewhere) -}}
 {{- fail (printf "models.%s.existingSecret is empty: %s wants a key, so name the Secret that has it as a variable" $what $model.provider) -}}
 {{- end -}}
 {{- end -}}

@@ -100,9 +100,24 @@ true
 {{- if $values.models.reranker.existingSecret -}}{{- $who = append $who "augmentation" -}}{{- end -}}
 {{- if contains "jwt" $values.edge.auth -}}{{- $who = append $who "edge" -}}{{- end -}}
 {{- range $stage := list "indexing" "retrieval" "augmentation" "generation" -}}
-{{- if (index $values $stage).secrets -}}{{- $who = append $who $stage -}}{{- end -}}
+{{- if or (index $values $stage).secrets (include "footnote.addresses" (index $values $stage).env | fromJsonArray) -}}{{- $who = append $who $stage -}}{{- end -}}
 {{- end -}}
 {{- $who | uniq | sortAlpha | toJson -}}
+{{- end -}}
+
+{{/* The addresses of providers and of a token issuer among some variables. */}}
+{{- define "footnote.addresses" -}}
+{{- $found := list -}}
+{{- range $key, $value := . -}}
+{{- if and $value (regexMatch "_(BASE|RERANK|JWKS)_URL$" $key) -}}{{- $found = append $found ($value | toString) -}}{{- end -}}
+{{- end -}}
+{{- $found | uniq | toJson -}}
+{{- end -}}
+
+{{/* Those that a service calls; edge calls no model. */}}
+{{- define "footnote.addressesOf" -}}
+{{- $own := (index .root.Values .stage).env -}}
+{{- include "footnote.addresses" (merge (dict) $own (ternary (dict) .root.Values.config (eq .stage "edge"))) -}}
 {{- end -}}
 
 {{/* Where the certificates for the stores that a service uses lie, and the Secrets that have them. */}}
