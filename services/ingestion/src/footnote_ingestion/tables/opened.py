@@ -1,7 +1,7 @@
 """Keeps archives of tables open between the questions of a process, as Parquet files and views over them.
 
 While statements run, the views of the archives asked exist and no others. The files of other archives stay, under names
-that no statement can guess, until newer ones take their place or some minutes pass.
+that no statement can guess, until newer ones take their place or half a minute passes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from footnote_ingestion.tables.table_archive import read_list
 
 MOST_ARCHIVES, MOST_BYTES = 20, 64 << 20
 """Archives that stay open between questions, and the bytes of their files."""
-MOST_SECONDS = 300.0
-"""How long an archive stays open after its last question: its document may have been deleted since."""
+MOST_SECONDS = 30.0
+"""How long an archive stays open after its last question, as an idle process does: its document may be deleted."""
 _MOST_TEXTS = 1_000_000
 """Characters of columns' texts that are kept for the next question, in all archives together."""
 _VALUE = {COLUMN_TYPE_NUMBER: "n", COLUMN_TYPE_DATE: "d", COLUMN_TYPE_BOOLEAN: "b"}
