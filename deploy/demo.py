@@ -70,13 +70,22 @@ def say(text: str = "") -> None:
     sys.stdout.flush()
 
 
+def environment() -> dict[str, str]:
+    """Return this process' variables without Footnote's: they may name another installation's databases or keys."""
+    kept = {"FOOTNOTE_E5_CACHE_DIR"}  # where a model's files are made, if not in the home folder
+    return {name: value for name, value in os.environ.items() if name in kept or not name.startswith("FOOTNOTE_")}
+
+
 def footnote(*arguments: str, address: str) -> str:
     """Run a command against the demo's server, show it with its output, and return the output."""
     shown = " ".join(f'"{part}"' if " " in part else part for part in arguments)
     say(f"$ footnote {shown.replace(str(SAMPLES), os.path.relpath(SAMPLES))}")
-    environment = {**os.environ, "FOOTNOTE_EDGE_ADDRESS": address}
     process = subprocess.Popen(
-        [*FOOTNOTE, *arguments], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [*FOOTNOTE, *arguments],
+        env={**environment(), "FOOTNOTE_EDGE_ADDRESS": address},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert process.stdout is not None
     output = []
@@ -84,6 +93,7 @@ def footnote(*arguments: str, address: str) -> str:
         sys.stdout.write(f"  {line}" if line.strip() else "\n")
         sys.stdout.flush()
         output.append(line)
+    process.stdout.close()
     if process.wait() != 0:
         raise DemoError(f"`footnote {shown}` ended with exit code {process.returncode}")
     return "".join(output)
@@ -95,7 +105,9 @@ def server(folder: Path) -> Iterator[str]:
     log = folder / "server.log"
     with log.open("w+") as errors:
         command = [*FOOTNOTE, "serve", "all", "--data-dir", str(folder / "data"), "--port-base", "0"]
-        process = subprocess.Popen([*command, "--log-format", "json"], stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = subprocess.Popen(
+            [*command, "--log-format", "json"], env=environment(), stdout=subprocess.PIPE, stderr=errors, text=True
+        )
         try:
             yield _wait_ready(process, folder / "data")
         except DemoError:
@@ -135,6 +147,9 @@ def _stop(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _tail(file: TextIO) -> str:

@@ -38,6 +38,23 @@ def cells(path: Path) -> dict[str, list[list[object]]]:
     return {name: workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names}
 
 
+@pytest.mark.slow
+def test_the_demo_leaves_the_installation_alone_that_the_shell_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its services would migrate that one's databases and take its jobs, as one more replica."""
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("EDGE", "INGESTION", "INDEXING"):
+        monkeypatch.setenv(f"FOOTNOTE_{name}_DATABASE_URL", f"sqlite+aiosqlite:///{other}/{name}.db")
+    monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
+    monkeypatch.setenv("FOOTNOTE_API_KEY", "fn_of_another_installation")
+    demo = runpy.run_path(str(ROOT / "deploy" / "demo.py"))
+    with demo["server"](tmp_path) as address:
+        assert "default" in demo["footnote"]("whoami", address=address)
+    assert list(other.iterdir()) == []
+
+
 def test_the_facts_of_the_demo_stand_where_it_says() -> None:
     assert cells(HANDBOOK / "products.xlsx")["Products"][4][2] == 60
     assert "54 euros abroad" in pdf_pages(HANDBOOK / "handbook.pdf")[2]
