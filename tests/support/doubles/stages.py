@@ -44,6 +44,7 @@ from footnote_kit.errors import (
     Unavailable,
 )
 from footnote_kit.testing import serve_app
+from footnote_retrieval.servicer import MAX_QUERY
 
 from support.doubles.collection_access import authorized
 
@@ -614,6 +615,8 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
 
     async def Retrieve(self, request: Any, context: Any) -> ret.RetrieveResponse:
         await self.world.enter("Retrieve", request)
+        if len(request.query) > MAX_QUERY:
+            raise InvalidArgument.field("query", f"must be at most {MAX_QUERY} characters")
         words = set(request.query.lower().strip("?").split())
         found = [
             passage_pb2.ScoredChunk(chunk=chunk, score=0.9)

@@ -37,6 +37,8 @@ from footnote_augmentation.settings import Settings
 
 _log = get_logger(__name__)
 _MAX_QUESTION = 20_000
+_MAX_IN_FULL = 2 * _MAX_QUESTION
+"""Characters of a question with what it refers to."""
 _NO_RERANKER = ("", "none")
 
 
@@ -160,8 +162,8 @@ class Servicer(AugmentationServiceServicer):
     def _check(self, request: pb.BuildPromptRequest) -> None:
         if not request.question.strip():
             raise InvalidArgument.field("question", "must not be empty")
-        if len(request.question) > _MAX_QUESTION:
-            raise InvalidArgument.field("question", f"must be at most {_MAX_QUESTION} characters")
+        if len(request.question) > _MAX_IN_FULL:
+            raise InvalidArgument.field("question", f"must be at most {_MAX_IN_FULL} characters")
         if len(request.chunks) > self._settings.max_candidates:
             raise InvalidArgument.field("chunks", f"must be at most {self._settings.max_candidates}")
 

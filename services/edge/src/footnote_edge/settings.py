@@ -85,7 +85,12 @@ class Settings(BaseSettings):
     watch_lifetime_seconds: float = Field(
         default=3600.0, gt=0, description="Seconds after which a caller has to start its watch again."
     )
-    max_question_characters: int = Field(default=8000, ge=1, description="Maximum characters of a question.")
+    max_question_characters: int = Field(
+        default=8000,
+        ge=1,
+        le=20_000,
+        description="Maximum characters of a question; documents are searched by its first 8000.",
+    )
     grpc_connections: int = Field(default=512, ge=1, description="Maximum gRPC connections.")
     grpc_connections_per_peer: int = Field(
         default=128,

@@ -18,6 +18,9 @@ from footnote_edge.asking.question import Draft, Found, Question, wants_search
 from footnote_edge.asking.timings import degrades
 from footnote_edge.collections.bounds import CONVERSATION
 
+_MOST_QUERY = 8000
+"""Characters of a query that retrieval accepts; a follow-up in full, or a question of a higher limit, may have more."""
+
 
 def can_search(question: Question, draft: Draft) -> bool:
     """Return whether the question needs a search, and there is a collection left to search."""
@@ -61,7 +64,7 @@ async def _request(question: Question, draft: Draft) -> RetrieveRequest:
     asked = question.request
     return RetrieveRequest(
         scope=question.scope,
-        query=draft.plan.query or question.text,
+        query=(draft.plan.query or question.text)[:_MOST_QUERY],
         collections=draft.thread.collections,
         settings=asked.retrieval,
         filter=asked.filter if asked.HasField("filter") else None,
