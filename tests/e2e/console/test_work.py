@@ -134,6 +134,12 @@ def test_a_collection_is_moved_to_another_embedder(site: Site) -> None:
     # Only administrators may have a provider called.
     assert page.get_by_role("button", name="Test connection").count() == 0
     assert size.input_value() == "384"
+    model = page.get_by_label("Model of vectors")
+    own = model.input_value()
+    model.fill("another")
+    assert size.input_value() == "", "the length of the model before"
+    model.fill(own)
+    assert size.input_value() == "384"
     size.fill("128")
     page.get_by_role("button", name="Move and index again").click()
     page.get_by_text("Ended: 1 of 1 documents indexed again").wait_for()

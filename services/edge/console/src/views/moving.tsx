@@ -67,7 +67,10 @@ export function Moving({ collection }: { collection: Collection }) {
       <h2>{t("moving.title")}</h2>
       <p class="quiet wide">{t("moving.now", { provider: now?.provider ?? "", model: now?.model ?? "", n: now?.dimensions ?? 0 })}</p>
       <ProviderFields kind="PROVIDER_KIND_EMBEDDING" label={t("moving.provider")} modelLabel={t("moving.model")} inherited="" value={choice} change={(next) => {
-        if (next.provider !== choice.provider) setSize("");
+        // The size shown is that of the model shown: another model has its own, unless one is typed after it.
+        if (next.provider !== choice.provider || next.model !== choice.model) {
+          setSize(next.provider === now?.provider && next.model === now.model ? String(now.dimensions || "") : "");
+        }
         setChoice(next);
       }} />
       <label>{t("moving.size")}<input type="number" min={1} max={32768} placeholder={t("moving.size.own")} value={size} onInput={(event) => setSize(event.currentTarget.value)} /></label>

@@ -253,15 +253,19 @@ def _keep_embedder(old: collection_pb2.EmbeddingSettings, new: collection_pb2.Em
 def _reconsidered(
     before: collection_pb2.Collection, changed: collection_pb2.Collection, paths: Sequence[str]
 ) -> collection_pb2.EmbeddingSettings:
-    """Drop values that were filled in for the previous provider or model, unless one of the paths names them."""
+    """Drop values that were filled in for the previous provider or model, unless one of the paths includes them."""
+
+    def named(field: str) -> bool:
+        return any(f"{_EMBEDDING}.{field}.".startswith(f"{path}.") for path in paths)
+
     old, new = before.settings.embedding, collection_pb2.EmbeddingSettings()
     new.CopyFrom(changed.settings.embedding)
-    if new.provider != old.provider and new.model == old.model and f"{_EMBEDDING}.model" not in paths:
+    if new.provider != old.provider and new.model == old.model and not named("model"):
         new.model = ""
     if brings_own(new):
         return new  # nothing is filled in here: any collection may get own vectors of its model's length
     other_model = (new.provider, new.model) != (old.provider, old.model)
-    if other_model and new.dimensions == old.dimensions and f"{_EMBEDDING}.dimensions" not in paths:
+    if other_model and new.dimensions == old.dimensions and not named("dimensions"):
         new.dimensions = 0
     return new
 
