@@ -20,6 +20,7 @@ from footnote_edge.gateway.keys import CACHE_SECONDS
 from footnote_edge.offline import keys as offline
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied, Unauthenticated
+from footnote_kit.paging import PAGE_BYTES
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.duration_pb2 import Duration
 from support.doubles.stages import World, serve_doubles
@@ -208,6 +209,19 @@ async def test_pages_hold_every_key_once_while_more_are_made(place: Place) -> No
     other = ListKeysRequest(page_size=3, include_ended=True, page_token=request.page_token)
     with pytest.raises(InvalidArgument, match="belongs to another request"):
         await place.stub.ListKeys(other, metadata=place.as_("admin"))
+
+
+async def test_a_page_of_keys_ends_before_it_is_too_large(place: Place) -> None:
+    groups = [f"g{number:03}".ljust(128, "g") for number in range(200)]
+    made = [(await place.create(groups=groups))[0].id for _ in range(140)]
+    request, seen = ListKeysRequest(page_size=1000), []
+    while not seen or request.page_token:
+        page = await place.stub.ListKeys(request, metadata=place.as_("admin"))
+        assert page.ByteSize() <= PAGE_BYTES
+        seen += [key.id for key in page.keys]
+        request.page_token = page.next_page_token
+    assert len(seen) == len(set(seen)) == page.total_size
+    assert set(made) <= set(seen)
 
 
 async def test_a_revoked_key_ends_on_another_replica_within_the_stated_time(

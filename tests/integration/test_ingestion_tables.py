@@ -17,6 +17,7 @@ from footnote.types.v1.table_pb2 import COLUMN_TYPE_DATE, COLUMN_TYPE_NUMBER, CO
 from footnote_ingestion.app import build
 from footnote_ingestion.documents.tables import MOST_DOCUMENTS
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
+from footnote_kit.paging import PAGE_BYTES
 from footnote_kit.testing import Served, serve_app
 from support.ingestion_client import Client
 
@@ -150,3 +151,24 @@ async def test_requests_are_bounded(client: Client) -> None:
     for ids, statement in [((), "SELECT 1"), (("x",) * (MOST_DOCUMENTS + 1), "SELECT 1"), (("x",), " ")]:
         with pytest.raises(InvalidArgument):
             await query(client, statement, *ids)
+
+
+async def test_wide_rows_come_in_pages_that_every_client_accepts(client: Client) -> None:
+    wide = ";".join(f"C{n}" for n in range(60)) + "\n"
+    wide += "".join(";".join(f"r{row}c{n}".ljust(60, "x") for n in range(60)) + "\n" for row in range(1000))
+    document = (await client.upload(wide.encode(), "wide.csv")).document
+    await client.parse(document.id)
+    (table,) = (await described(client, document.id)).tables
+    request = pb.ReadTableRequest(scope=client.scope, document_id=document.id, number=1, page_size=1000)
+    rows: list[int] = []
+    while not rows or request.page_token:
+        page = await client.stub.ReadTable(request)
+        assert page.ByteSize() <= PAGE_BYTES
+        assert page.total_size == 1000
+        rows += [row.row for row in page.rows]
+        request.page_token = page.next_page_token
+    assert rows == list(range(2, 1002))
+    result = (await query(client, f"SELECT _row, * FROM {table.view}", document.id)).result
+    assert result.ByteSize() <= PAGE_BYTES
+    assert result.truncated
+    assert [row[0] for row in result.rows] == list(range(2, len(result.rows) + 2))

@@ -30,7 +30,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote.types.v1.role_pb2 import Role
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, NotFound
-from footnote_kit.paging import position_token
+from footnote_kit.paging import PAGE_BYTES, position_token
 from footnote_kit.testing import SCOPE
 from support.chunks import make_chunk
 from support.library import Library, open_library
@@ -181,6 +181,27 @@ async def test_a_token_continues_where_the_limit_ended(library: Library) -> None
             break
     assert len(everything) == 6
     assert shown == everything
+
+
+@pytest.mark.parametrize("resolve_parents", [False, True])
+async def test_a_page_ends_before_it_is_too_large_and_the_next_goes_on_there(
+    library: Library, resolve_parents: bool
+) -> None:
+    words = [" ".join(f"w{number * 5000 + word}" for word in range(5000)) for number in range(24)]
+    long = [f"The budget of office {number} is {number * 37} euros. {more}" for number, more in enumerate(words)]
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of(long))
+    query = "What is the budget of the offices in euros?"
+    settings = RetrievalSettings(limit=24, neighbors=5, resolve_parents=resolve_parents)
+    shown: list[str] = []
+    token, pages = "", 0
+    while token or not pages:
+        page = await retrieve(library, query, settings=settings, page_token=token)
+        assert page.ByteSize() <= PAGE_BYTES + 4096
+        shown += [one.chunk.id for one in page.chunks]
+        token, pages = page.next_page_token, pages + 1
+    assert pages > 1
+    assert len(set(shown)) == len(shown) == page.total_candidates
 
 
 ABOUT = "bolts stock count office leave budget weeks travel rooms orders north south machine winter report".split()  # noqa: SIM905

@@ -14,6 +14,7 @@ from footnote_kit.collection_settings import resolve, shared
 from footnote_kit.degradations import degradation, word
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
+from footnote_kit.paging import fitting
 from footnote_kit.printable import enum_word
 from footnote_kit.telemetry import counter
 from footnote_kit.text_work import off_loop
@@ -235,9 +236,16 @@ class Searcher:
         wanted = search.request.offset + search.settings.limit
         if len(page) == search.settings.limit and result.total > wanted:
             result.further = wanted
-        result.named_document_ids = first_documents(files.named, (candidate.hit.document_id for candidate in chosen))
-        result.chunks = [scored(candidate, explain=search.request.explain) for candidate in chosen]
+        made = [scored(candidate, explain=search.request.explain) for candidate in chosen]
+        result.chunks = made
         await self._expand(search, result, chosen)
+        effort = stored * (1 + 2 * search.settings.neighbors) // steps.QUICKER
+        count = await off_loop(effort, fitting, result.chunks)
+        if count < len(result.chunks):  # the next page begins after the last one that fits
+            result.chunks = result.chunks[:count]
+            chosen = chosen[: [id(one) for one in made].index(id(result.chunks[-1])) + 1]
+            result.further = search.request.offset + [id(one) for one in page].index(id(chosen[-1])) + 1
+        result.named_document_ids = first_documents(files.named, (candidate.hit.document_id for candidate in chosen))
 
     async def _begin(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> _Search:
         """Understand the question in the languages of the collections, and settle the settings that count."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_database.transactions import utc
 from footnote_kit.errors import FailedPrecondition
-from footnote_kit.paging import Page
+from footnote_kit.paging import Page, fitting
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -82,10 +82,11 @@ class KeyTable:
         async with self._sessions() as session:
             rows = (await session.scalars(query)).all()
             total = await session.scalar(select(func.count()).select_from(ApiKeyRow).where(*chosen))
-        shown = rows[: page.size]
-        more = len(rows) > len(shown)
-        token = page.token((shown[-1].create_time.isoformat(), shown[-1].id)) if more else ""
-        return [_key(row) for row in shown], token, total or 0
+        keys = [_key(row) for row in rows]
+        shown = min(page.size, fitting([key.message() for key in keys]))
+        more = len(rows) > shown
+        token = page.token((rows[shown - 1].create_time.isoformat(), rows[shown - 1].id)) if more else ""
+        return keys[:shown], token, total or 0
 
     async def revoke(self, key_id: str, tenant_id: str, *, force: bool) -> ApiKey:
         """Revoke a key, of this tenant if one is named; a revoked key stays as it was.

@@ -3,7 +3,6 @@
 from footnote.edge.v1.keys_pb2 import (
     CreateKeyRequest,
     CreateKeyResponse,
-    Key,
     ListKeysRequest,
     ListKeysResponse,
     RevokeKeyRequest,
@@ -12,7 +11,6 @@ from footnote.edge.v1.keys_pb2 import (
 from footnote_kit.context import Call
 
 from footnote_edge.api.services import Services, caller
-from footnote_edge.gateway.ports import ApiKey
 
 
 class KeysApi:
@@ -24,26 +22,16 @@ class KeysApi:
         """Create a key."""
         lifetime = request.ttl.ToTimedelta() if request.HasField("ttl") else None
         key, secret = await self.services.keys.create(caller(), request, lifetime, request.groups)
-        return CreateKeyResponse(key=_shown(key), secret=secret)
+        return CreateKeyResponse(key=key.message(), secret=secret)
 
     async def ListKeys(self, request: ListKeysRequest, context: Call) -> ListKeysResponse:
         """List keys."""
         found, token, total = await self.services.keys.page(caller(), request)
-        return ListKeysResponse(keys=map(_shown, found), next_page_token=token, total_size=total)
+        return ListKeysResponse(keys=[key.message() for key in found], next_page_token=token, total_size=total)
 
     async def RevokeKey(self, request: RevokeKeyRequest, context: Call) -> RevokeKeyResponse:
         """Revoke a key."""
         revoked = await self.services.keys.revoke(
             caller(), request.key_id, allow_missing=request.allow_missing, force=request.force
         )
-        return RevokeKeyResponse(key=None if revoked is None else _shown(revoked))
-
-
-def _shown(key: ApiKey) -> Key:
-    shown = Key(id=key.id, label=key.label, user_id=key.user_id, role=key.role, groups=key.groups)
-    shown.create_time.FromDatetime(key.create_time)
-    if key.expire_time is not None:
-        shown.expire_time.FromDatetime(key.expire_time)
-    if key.revoke_time is not None:
-        shown.revoke_time.FromDatetime(key.revoke_time)
-    return shown
+        return RevokeKeyResponse(key=None if revoked is None else revoked.message())

@@ -3,7 +3,7 @@
 from footnote.edge.v1 import tables_pb2 as pb
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote_kit.context import Call
-from footnote_kit.paging import Page, sequence
+from footnote_kit.paging import Page, fitting, sequence
 
 from footnote_edge.api.services import Services, caller
 
@@ -23,6 +23,7 @@ class TablesApi:
         )
         after = page.position[0] if page.position else 0
         tables = found.tables[after : after + page.size]
+        tables = tables[: fitting(tables)]
         more = after + len(tables) < len(found.tables)
         return pb.ListTablesResponse(
             tables=tables,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Protocol
 
+from footnote.edge.v1.keys_pb2 import Key
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import Usage
 from footnote.types.v1.role_pb2 import Role
@@ -35,6 +36,16 @@ class ApiKey:
     def ended(self) -> bool:
         """Whether the key is revoked or expired."""
         return self.revoke_time is not None or (self.expire_time is not None and self.expire_time <= datetime.now(UTC))
+
+    def message(self) -> Key:
+        """Return the key as its administrators see it."""
+        shown = Key(id=self.id, label=self.label, user_id=self.user_id, role=self.role, groups=self.groups)
+        shown.create_time.FromDatetime(self.create_time)
+        if self.expire_time is not None:
+            shown.expire_time.FromDatetime(self.expire_time)
+        if self.revoke_time is not None:
+            shown.revoke_time.FromDatetime(self.revoke_time)
+        return shown
 
 
 class Keys(Protocol):

@@ -6,6 +6,7 @@ import json
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from footnote.ingestion.v1.ingestion_service_pb2 import (
     ComputeAnswerResponse,
@@ -15,6 +16,8 @@ from footnote.ingestion.v1.ingestion_service_pb2 import (
 )
 from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.table_pb2 import QueryResult, TableComputation, TableDescription
+from footnote_kit.paging import PAGE_BYTES, fitting
+from google.protobuf.struct_pb2 import ListValue
 
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
@@ -104,9 +107,11 @@ def _answer(question: Question, engine: Engine, files: Mapping[str, str]) -> byt
         return _computed(question, engine, files).SerializeToString()
     if question.query:
         ran = engine.query(question.query)
-        result = QueryResult(columns=ran.columns, truncated=ran.truncated, query=ran.query)
-        for row in ran.rows:
-            result.rows.add().extend(row)
+        result = QueryResult(columns=ran.columns, query=ran.query)
+        rows = [_row(values) for values in ran.rows]
+        shown = fitting(rows, PAGE_BYTES - result.ByteSize())
+        result.rows.extend(rows[:shown])
+        result.truncated = ran.truncated or shown < len(rows)
         return QueryTablesResponse(result=result).SerializeToString()
     if not question.number:
         return DescribeTablesResponse(tables=engine.tables).SerializeToString()
@@ -114,4 +119,11 @@ def _answer(question: Question, engine: Engine, files: Mapping[str, str]) -> byt
     if table is None:
         raise ParseError(NO_TABLE, f"The document has no table {question.number}.", "-")
     found = engine.rows(question.number, question.after, question.size)
-    return ReadTableResponse(table=table, rows=found, total_size=table.rows).SerializeToString()
+    shown = fitting(found, PAGE_BYTES - table.ByteSize())
+    return ReadTableResponse(table=table, rows=found[:shown], total_size=table.rows).SerializeToString()
+
+
+def _row(values: Sequence[Any]) -> ListValue:
+    row = ListValue()
+    row.extend(values)
+    return row
