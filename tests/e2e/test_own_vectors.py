@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx2
 import numpy as np
@@ -147,6 +148,20 @@ async def test_an_id_is_made_where_none_is_given(edge: EdgeClient) -> None:
     made = await add(edge, name, [VectorRow(text="one", vector=[1, 0, 0]), VectorRow(text="two", vector=[0, 1, 0])])
     assert len(set(made.ids)) == 2
     assert sorted(row_ids(await pages(edge, name))) == sorted(made.ids)
+
+
+@pytest.mark.parametrize("named", [False, True])
+async def test_rows_with_made_ids_are_listed_in_the_order_of_adding(edge: EdgeClient, named: bool) -> None:
+    name = await create(edge)
+    for call in range(2):
+        rows = [VectorRow(text=f"text {5 * call + number}", vector=[1, number, call]) for number in range(5)]
+        request_id = uuid4().hex if named else ""
+        request = vectors_pb2.AddVectorsRequest(collection=name, rows=rows, request_id=request_id)
+        made = await edge.stub.AddVectors(request)
+        if named:
+            assert (await edge.stub.AddVectors(request)).ids == made.ids
+    listed = [row.text for page in await pages(edge, name) for row in page]
+    assert listed == [f"text {number}" for number in range(10)]
 
 
 # Reading, listing, deleting

@@ -36,7 +36,7 @@ class VectorsApi:
         wanted = indexing.AddVectorsRequest(scope=scope, collection=collection.id, rows=request.rows)
         if claim is not None:
             for number, row in enumerate(wanted.rows):
-                row.id = row.id or claim.id_of(f"row {number}")
+                row.id = row.id or claim.ordered_id_of(number)
         limit = self.services.settings.call_timeout_seconds + ROW_SECONDS * len(wanted.rows)
         added = await self.services.stages.indexing.AddVectors(wanted, timeout=limit)
         return AddVectorsResponse(count=added.count, ids=added.ids)

@@ -6,6 +6,7 @@ missing, it was deleted and gets a new id. If not set, a crash prevented the cre
 """
 
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 KEPT = timedelta(hours=24)
 _MADE = "resource"
+_TIME = 13
+"""Hexadecimal digits of microseconds since 1970, with which a seed begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,13 @@ class IdSeed:
     def id_of(self, what: str) -> str:
         """Return the id of one object that the call creates."""
         return uuid5(UUID(self.seed), what).hex
+
+    def ordered_id_of(self, number: int) -> str:
+        """Return an id for the call's object with this number; in their order, objects are in order of being added.
+
+        It has the form of the ids that indexing makes: the time in microseconds, the number, random digits.
+        """
+        return f"{self.seed[:_TIME]}{number:03x}{self.id_of(f'row {number}')[:16]}"
 
 
 class RequestIds:
@@ -93,7 +103,7 @@ class RequestIds:
         return await self._requests.find(scope, request_id, _oldest())
 
     async def _add(self, scope: Scope, request_id: str, content: str) -> StoredRequest:
-        request = StoredRequest(content, uuid4().hex)
+        request = StoredRequest(content, f"{time.time_ns() // 1000:0{_TIME}x}{uuid4().hex[_TIME:]}")
         if await self._requests.add(scope, request_id, request):
             return request
         if (found := await self._found(scope, request_id)) is None:
