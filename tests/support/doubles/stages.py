@@ -74,7 +74,14 @@ class World:
     refused_rerankers: dict[str, FootnoteError] = field(default_factory=dict)
     breaks_after: int = 0
     """Words after which the model dies; 0 for never."""
+    refused_end: FootnoteError | None = None
+    """What INDEXED as the end of a document is refused with."""
+    verdict: int = 0
+    """The verdict on footnotes, if it is not the usual one."""
     finish_reason: int = 0
+    chunking_choice: int = doc.CHUNKING_CHOICE_PARAGRAPHS_FOUND
+    degradations: list[ans.Degradation] = field(default_factory=list)
+    """What a search says that it could not do."""
     rewritten: str = ""
     complete: bool = False
     """Whether follow-ups lean on nothing before them."""
@@ -306,6 +313,8 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         document = self._find(request.scope, request.document_id)
         if request.revision and request.revision != document.revision:
             raise Aborted("A newer revision exists")
+        if request.state == doc.DOCUMENT_STATE_INDEXED and self.world.refused_end is not None:
+            raise self.world.refused_end
         if request.new_revision:
             document.revision += 1
         elif document.failure.reason == doc.FAILURE_REASON_CANCELLED:
@@ -441,7 +450,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                         chunks_stored=len(chunks),
                         chunks_without_vector=len(chunks) if self.world.vectors_later else 0,
                         chunking_strategy=col.CHUNKING_STRATEGY_PARAGRAPH,
-                        chunking_choice=doc.CHUNKING_CHOICE_PARAGRAPHS_FOUND,
+                        chunking_choice=self.world.chunking_choice,
                     )
                 )
                 return
@@ -630,8 +639,9 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
             raise collection_missing(missing[0])
         asked = [one.id for one in visible if not request.collections or {one.id, one.name} & set(request.collections)]
         return ret.RetrieveResponse(
-            chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found), collection_ids=asked
-        )
+            chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found), collection_ids=asked,
+            degradations=self.world.degradations,
+        )  # fmt: skip
 
     async def ResolveSettings(self, request: Any, context: Any) -> ret.ResolveSettingsResponse:
         await self.world.enter("ResolveRetrieval", request)
@@ -744,6 +754,8 @@ class Generation(gen_grpc.GenerationServiceServicer):
             citations[0].support = ans.VERDICT_NOT_CONFIRMED
             citations[0].quote_span.end = len(citations[0].quote)
             yield gen.GenerateResponse(claims_revised=ans.ClaimsRevised(claims=claims, citations=citations))
+        for citation in citations:
+            citation.support = self.world.verdict or citation.support
         reason = ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES if request.without_sources else ans.FINISH_REASON_ANSWERED
         reason = self.world.finish_reason or reason
         answer = ans.Answer(

@@ -10,7 +10,7 @@ from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
 from footnote.types.v1.table_pb2 import QueryResult, TableComputation
 from footnote_kit.degradations import word
-from footnote_kit.printable import printable, printable_line
+from footnote_kit.printable import enum_word, printable, printable_line
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -40,9 +40,7 @@ BASIS_WORDS = {
 
 def stage_name(stage: int) -> str:
     """Return a stage's name in lower case, "retrieval", or "" for none."""
-    name = (
-        answer_pb2.PipelineStage.Name(answer_pb2.PipelineStage.ValueType(stage)).removeprefix("PIPELINE_STAGE_").lower()
-    )
+    name = enum_word(answer_pb2.PipelineStage.DESCRIPTOR, stage).lower()
     return "" if name == "unspecified" else name
 
 

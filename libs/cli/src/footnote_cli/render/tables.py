@@ -317,7 +317,7 @@ def _who(event: AuditEvent) -> str:
 
 
 def _where(event: AuditEvent) -> str:
-    door = AuditDoor.Name(event.door).removeprefix("AUDIT_DOOR_").lower() if event.door else ""
+    door = enum_word(AuditDoor, event.door) if event.door else ""
     return " ".join(part for part in (event.address, door) if part)
 
 
@@ -326,5 +326,5 @@ def _ended(event: AuditEvent) -> Text:
     if event.outcome == AUDIT_OUTCOME_SUCCEEDED:
         return Text(f"done{times}", style="green")
     style = "red" if event.outcome == AUDIT_OUTCOME_REFUSED else "yellow"
-    reason = ErrorReason.Name(event.reason).removeprefix("ERROR_REASON_") if event.reason else Code.Name(event.code)
+    reason = kit_words.enum_word(ErrorReason.DESCRIPTOR, event.reason) if event.reason else Code.Name(event.code)
     return Text(f"{reason}{times}", style=style)

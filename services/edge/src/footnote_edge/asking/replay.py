@@ -17,6 +17,7 @@ from footnote.types.v1.answer_pb2 import (
     ManifestSource,
 )
 from footnote_kit.errors import FailedPrecondition, Internal
+from footnote_kit.printable import enum_word
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
@@ -89,8 +90,8 @@ def differences(before: ConversationMessage, after: AskCompleted) -> list[Answer
         (Kind.ANSWER_DIFFERENCE_KIND_PROMPT, then.prompt_hash, now.prompt_hash),
         (
             Kind.ANSWER_DIFFERENCE_KIND_FINISH_REASON,
-            FinishReason.Name(before.answer.finish_reason).removeprefix("FINISH_REASON_"),
-            FinishReason.Name(after.answer.finish_reason).removeprefix("FINISH_REASON_"),
+            enum_word(FinishReason.DESCRIPTOR, before.answer.finish_reason),
+            enum_word(FinishReason.DESCRIPTOR, after.answer.finish_reason),
         ),
         (Kind.ANSWER_DIFFERENCE_KIND_TEXT, before.answer.text, after.answer.text),
     ]

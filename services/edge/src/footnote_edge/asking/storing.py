@@ -20,6 +20,7 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote_kit.errors import Aborted, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
+from footnote_kit.printable import enum_word
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
 from footnote_kit.usages import add_usage
@@ -240,7 +241,7 @@ def _not_stored(completed: AskCompleted, timings: QuestionTimings, error: Except
 
 
 def _count(question: Question, draft: Draft, answer: Answer) -> None:
-    reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower()
+    reason = enum_word(FinishReason.DESCRIPTOR, answer.finish_reason).lower()
     counter("footnote.edge.asks").add(1, {"finish_reason": reason})
     if question.replayed is None:
         question.tools.activity.answered(question.scope.tenant_id, answer, bool(draft.found.chunks))

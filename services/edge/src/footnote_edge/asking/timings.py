@@ -20,6 +20,7 @@ from footnote_kit import names
 from footnote_kit.degradations import Reason, degradation, word
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, ResourceExhausted, Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.printable import enum_word
 from footnote_kit.telemetry import counter
 from footnote_kit.timings import Stopwatch
 from opentelemetry import trace
@@ -87,7 +88,7 @@ class QuestionTimings(Stopwatch):
             if one in self.degradations:
                 continue
             self.degradations.append(one)
-            stage = PipelineStage.Name(one.stage).removeprefix("PIPELINE_STAGE_").lower()
+            stage = enum_word(PipelineStage.DESCRIPTOR, one.stage).lower()
             counter("footnote.edge.degradations").add(1, {"stage": stage, "reason": word(one)})
             _log.warning("answer_degraded", stage=stage, reason=word(one), effect=one.effect, detail=one.detail)
         if degradations:

@@ -3,10 +3,12 @@
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.types.v1.collection_pb2 import ChunkingStrategy
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_INDEXED,
     FAILURE_REASON_NO_TEXT,
     FAILURE_REASON_STORE_FAILED,
+    ChunkingChoice,
     Failure,
     FailureReason,
 )
@@ -51,8 +53,11 @@ def end_with(
     It becomes INDEXED, or gets the failure. In a group a move to PROCESSING stays one, and its failure is not recorded.
     """
     request.parsed.CopyFrom(metadata)
-    request.chunking_strategy = result.chunking_strategy
-    request.chunking_choice = result.chunking_choice
+    # Values of a later version are left out: ingestion would refuse them.
+    if result.chunking_strategy in ChunkingStrategy.values():
+        request.chunking_strategy = result.chunking_strategy
+    if result.chunking_choice in ChunkingChoice.values():
+        request.chunking_choice = result.chunking_choice
     request.chunks_expected = result.chunks_expected
     request.chunks_stored = result.chunks_stored
     request.settings_digest = result.settings_digest

@@ -28,6 +28,7 @@ from footnote_kit.errors import (
     FailedPrecondition,
     FootnoteError,
     Internal,
+    InvalidArgument,
     NotFound,
     Unavailable,
 )
@@ -225,6 +226,16 @@ class Processor:
         except NotFound:
             await self.purge_chunks(scope, document)
             outcome = "DELETED"
+        except InvalidArgument as error:
+            # Ingestion of another version does not know this end. Without another one the job would begin for ever.
+            if move is None or move.state != DOCUMENT_STATE_INDEXED or ended is not None:
+                raise
+            await self._withdraw(scope, document)
+            failed = ingestion.UpdateDocumentStateRequest(
+                scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR,
+                failure=failure_of(Internal(error.message)),
+            )  # fmt: skip
+            return await self.finish(scope, document, failed)
         self._bus.finish(document.id, document.collection_id, ended if outcome in ("INDEXED", "ERROR") else None)
         return outcome
 

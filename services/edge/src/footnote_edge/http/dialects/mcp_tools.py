@@ -11,7 +11,7 @@ from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote.types.v1.document_pb2 import DocumentState
 from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import FootnoteError
-from footnote_kit.printable import whole_numbers
+from footnote_kit.printable import enum_word, whole_numbers
 from footnote_text.locators import label
 from google.protobuf.json_format import MessageToDict
 from mcp.server.mcpserver import Context, MCPServer
@@ -82,8 +82,8 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
                 "number": one.number,
                 "place": one.label,
                 "quote": one.quote,
-                "support": ans.Verdict.Name(one.support).removeprefix("VERDICT_").lower(),
-                "basis": ans.Basis.Name(one.basis).removeprefix("BASIS_").lower() if one.basis else "",
+                "support": enum_word(ans.Verdict.DESCRIPTOR, one.support).lower(),
+                "basis": enum_word(ans.Basis.DESCRIPTOR, one.basis).lower() if one.basis else "",
                 "reader": one.reader,
                 "document_id": one.document_id,
             }
@@ -93,7 +93,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         offered = {"place": near.label, "quote": near.quote, "document_id": near.document_id}
         return {
             "answer": answer.text,
-            "finish_reason": ans.FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower(),
+            "finish_reason": enum_word(ans.FinishReason.DESCRIPTOR, answer.finish_reason).lower(),
             "footnotes": footnotes,
             **({"nearest": offered} if answer.HasField("nearest") else {}),
             "degradations": [one.effect for one in completed.degradations],
@@ -132,7 +132,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
                 "id": one.id,
                 "filename": one.filename,
                 "title": one.title,
-                "state": DocumentState.Name(one.state).removeprefix("DOCUMENT_STATE_").lower(),
+                "state": enum_word(DocumentState.DESCRIPTOR, one.state).lower(),
                 "pages": one.page_count,
                 "language": one.language,
                 "problem": one.failure.message,

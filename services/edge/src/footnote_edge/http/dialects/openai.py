@@ -10,6 +10,7 @@ from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse
 from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote_kit.errors import FootnoteError, Internal, NotFound
+from footnote_kit.printable import enum_word
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -120,8 +121,8 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
                 "number": citation.number,
                 "quote": citation.quote,
                 "chunk_id": citation.chunk_id,
-                "support": ans.Verdict.Name(citation.support).removeprefix("VERDICT_").lower(),
-                "basis": ans.Basis.Name(citation.basis).removeprefix("BASIS_").lower() if citation.basis else "",
+                "support": enum_word(ans.Verdict.DESCRIPTOR, citation.support).lower(),
+                "basis": enum_word(ans.Basis.DESCRIPTOR, citation.basis).lower() if citation.basis else "",
                 "reader": citation.reader,
             },
         }
