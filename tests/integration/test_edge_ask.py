@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -334,3 +335,22 @@ async def test_memory_is_one_event_a_question_with_all_its_figures(
         "user_id", "conversation_id", "message_length", "similar_messages_found", "context_length", "context_tokens",
         "execution_time_ms",
     } <= entry.keys()  # fmt: skip
+
+
+async def test_a_policy_may_allow_instructions_of_more_than_twenty_thousand_characters(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.toml").write_text("[limits]\nsystem_prompt = 50000\n")
+    monkeypatch.setenv("FOOTNOTE_PROVIDER_POLICY_FILE", str(tmp_path / "policy.toml"))
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        stub = EdgeStub(served.channel)
+
+        async def ask(characters: int) -> None:
+            text = "x" * characters
+            request = AskRequest(question="tea ?", prompt=col.PromptSettings(system_prompt=text), instructions=text)
+            async for _ in stub.Ask(request, timeout=20):
+                pass
+
+        await ask(50_000)
+        with pytest.raises(InvalidArgument, match="must have at most 50000 characters"):
+            await ask(50_001)

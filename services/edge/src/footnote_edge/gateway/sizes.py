@@ -36,7 +36,7 @@ CHARACTERS: dict[str, int] = {
     "sha256": 64, "request_id": 64, "chunk_id": 512,
     # Texts.
     "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
-    "system_prompt": 20_000, "instructions": 20_000, "values": 1000,
+    "system_prompt": 100_000, "instructions": 100_000, "values": 1000,
     "json": 16_384, "field": 16_384, "string_value": 16_384,
 }  # fmt: skip
 """Maximum characters of a text by field name, in any message; for a list, of each of its texts.
