@@ -2,18 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from dbos import DBOS
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, GetConversationRequest
 from footnote.types.v1.answer_pb2 import FINISH_REASON_NO_RELEVANT_CONTENT
+from footnote.types.v1.collection_pb2 import Collection
 from footnote_database.failures import not_reached
 from footnote_edge.app import build
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.jobs import chores, memory_backlog
 from footnote_kit import transient_errors
-from footnote_kit.errors import PermissionDenied, Unavailable
+from footnote_kit.errors import FailedPrecondition, PermissionDenied, Unavailable
 from footnote_kit.testing import serve_app
+from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.policy import Kind, Policy
 from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
 
@@ -97,3 +102,37 @@ async def test_a_job_waits_for_edges_own_database(
         [job] = await DBOS.list_workflows_async(name="remember_messages")
         await (await DBOS.retrieve_workflow_async(job.workflow_id)).get_result()
     assert {one.text for one in world.messages} >= {"tea ?"}
+
+
+async def test_rules_about_collections_bind_memory_and_titles(client: EdgeClient, world: World) -> None:
+    """A rule by collection is the operator's: it marks no conversation as local."""
+    egress = Egress([Policy.model_validate({"rules": [{"collections": ["hr*"], "local_only": True}]})])
+    away = {kind: Use(kind, "openai", "m", local=False) for kind in (Kind.EMBEDDING, Kind.MODEL)}
+
+    def leaves(kind: Kind, request: Any) -> bool:
+        try:
+            egress.check(away[kind], request.scope, request.bounds)
+        except FailedPrecondition:
+            return False
+        return True
+
+    for name, text in (("hr-files", b"Leave is 30 days."), ("kb", b"Tea is brewed at 80 degrees.")):
+        await client.stub.CreateCollection(CreateCollectionRequest(collection=Collection(name=name)))
+        await client.put(text, f"{name}.txt", name)
+    for question, collections, asked, free in (
+        ("leave ?", ["hr-files"], {}, False),
+        ("tea ?", ["kb"], {}, True),
+        ("leave ?", [], {"collections": ["hr-files"]}, False),
+        ("milk ?", [], {"collections": ["hr-files"]}, False),
+        ("tea ?", [], {"collections": ["kb"]}, True),
+        ("tea ?", [], {}, True),
+        ("milk ?", [], {}, False),
+    ):
+        made = (await client.stub.CreateConversation(CreateConversationRequest(collections=collections))).conversation
+        before = len(world.calls)
+        answer = (await client.answer(question, conversation_id=made.id, **asked)).answer
+        await world.until(lambda answer=answer: answer.id in {one.message_id for one in world.messages})
+        await world.until(lambda before=before: any(name == "GenerateTitle" for name, _ in world.calls[before:]))
+        for kind, name in ((Kind.EMBEDDING, "IndexMessages"), (Kind.MODEL, "GenerateTitle")):
+            sent = [request for method, request in world.calls[before:] if method == name]
+            assert {leaves(kind, one) for one in sent} == {free}, (name, question, collections, asked)

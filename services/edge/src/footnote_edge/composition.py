@@ -39,6 +39,7 @@ from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.adapters.usage import ActivityTable, UsageTable
 from footnote_edge.audit.events import CallOrigins
 from footnote_edge.audit.recorder import Recorder
+from footnote_edge.collections.bounds import CollectionFinder
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.collections.names import CollectionNames
@@ -221,7 +222,8 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
     meter, shares = gateway.quotas.meter, gateway.shares
     records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
-    chores = Chores(stages, history.conversations, meter, settings)
+    collections = CollectionFinder(stages, base.collection_epochs, settings.call_timeout_seconds)
+    chores = Chores(stages, history.conversations, collections, meter, settings)
     renewing = Renewing(stages, bus, settings)
     restoring = Restoring(
         stages, BlockPipe(stages, ProgressBus(), meter, shares, settings.job_timeout_seconds), settings

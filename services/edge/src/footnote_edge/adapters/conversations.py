@@ -114,10 +114,10 @@ class ConversationTable:
         async with self._sessions() as session:
             return set((await session.scalars(query)).all())
 
-    async def first_question(self, conversation_id: str) -> str | None:
-        """Return the first question of an untitled conversation; None if it has a title or is deleted."""
+    async def first_question(self, conversation_id: str) -> tuple[str, str] | None:
+        """Return id and text of an untitled conversation's first question; None if it has a title or is deleted."""
         query = (
-            select(MessageRow.text)
+            select(MessageRow.id, MessageRow.text)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
             .where(ConversationRow.id == conversation_id, ConversationRow.title == "")
             .where(MessageRow.role == MESSAGE_ROLE_USER, CURRENT)
@@ -125,7 +125,8 @@ class ConversationTable:
             .limit(1)
         )
         async with self._sessions() as session:
-            return (await session.scalars(query)).one_or_none()
+            row = (await session.execute(query)).one_or_none()
+            return None if row is None else (row.id, row.text)
 
 
 def _of_user(scope: Scope) -> tuple[ColumnElement[bool], ...]:

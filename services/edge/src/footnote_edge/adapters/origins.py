@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from footnote.edge.v1.answers_pb2 import AskRequest
+from google.protobuf.message import DecodeError
 from sqlalchemy import insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import ForgottenRow, MessageOriginRow
+from footnote_edge.adapters.tables import ForgottenRow, MessageOriginRow, MessageRow
 from footnote_edge.conversations.origins import Origin
 
 _AT_ONCE = 500
@@ -39,14 +41,28 @@ class OriginTable:
     async def of(self, message_ids: Iterable[str]) -> dict[str, set[Origin]]:
         """Return the origins of messages, by message id; messages without origins are missing."""
         found: defaultdict[str, set[Origin]] = defaultdict(set)
-        async for row in self._rows(select(MessageOriginRow), MessageOriginRow.message_id, message_ids):
+        async for (row,) in self._rows(select(MessageOriginRow), MessageOriginRow.message_id, message_ids):
             found[row.message_id].add(Origin(row.collection_id, row.document_id, row.revision))
         return dict(found)
+
+    async def about(self, message_ids: Iterable[str]) -> dict[str, set[str]]:
+        """Return the names and ids of the collections that messages are about, as `conversations.ports.Origins`."""
+        ids, columns = set(message_ids), select(MessageRow.id, MessageRow.question_id, MessageRow.asked)
+        own = [row async for row in self._rows(columns, MessageRow.id, ids)]
+        question_of = {row.id: row.question_id or row.id for row in own}
+        questions = set(question_of.values())
+        answers = [row async for row in self._rows(columns, MessageRow.question_id, questions)]
+        asked = [*own, *[row async for row in self._rows(columns, MessageRow.id, questions - ids)]]
+        found = {row.id: _named(row.asked) for row in asked if row.id in questions}
+        origins = await self.of(row.id for row in answers)
+        for row in answers:
+            found.setdefault(row.question_id, set()).update(one.collection_id for one in origins.get(row.id, ()))
+        return {one: found.get(question, set()) for one, question in question_of.items()}
 
     async def deleted(self, message_ids: Iterable[str]) -> set[str]:
         """Return those messages with a deleted origin."""
         query = select(MessageOriginRow.message_id).where(DELETED)
-        return {one async for one in self._rows(query, MessageOriginRow.message_id, message_ids)}
+        return {one async for (one,) in self._rows(query, MessageOriginRow.message_id, message_ids)}
 
     async def gone(self, origins: Iterable[Origin]) -> set[str]:
         """Return the ids of deleted documents and collections among the origins."""
@@ -54,14 +70,22 @@ class OriginTable:
 
     async def noted(self, ids: Iterable[str]) -> set[str]:
         """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
-        return {one async for one in self._rows(select(ForgottenRow.id), ForgottenRow.id, ids)}
+        return {one async for (one,) in self._rows(select(ForgottenRow.id), ForgottenRow.id, ids)}
 
     async def _rows(self, query: Any, column: Any, ids: Iterable[str]) -> AsyncIterator[Any]:
         wanted: Sequence[str] = list(dict.fromkeys(ids))
         async with self._sessions() as session:
             for start in range(0, len(wanted), _AT_ONCE):
-                for row in await session.scalars(query.where(column.in_(wanted[start : start + _AT_ONCE]))):
+                for row in await session.execute(query.where(column.in_(wanted[start : start + _AT_ONCE]))):
                     yield row
+
+
+def _named(asked: bytes | None) -> set[str]:
+    """Return the collections that a question named; none for one that cannot be read."""
+    try:
+        return set(AskRequest.FromString(asked or b"").collections)
+    except DecodeError:
+        return set()
 
 
 DELETED = (

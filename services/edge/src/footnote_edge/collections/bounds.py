@@ -14,7 +14,7 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.caches import EpochCache
 from footnote_kit.epochs import EpochReader, received
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound
 from footnote_providers.egress.egress import of_collection, together
 
 from footnote_edge.ports import Stages
@@ -86,6 +86,25 @@ class CollectionFinder:
             return (await self.find(scope, ids))[1]
         except FootnoteError:
             return self.last_known(scope, ids)
+
+    async def named(self, scope: Scope, name: str) -> TextBounds:
+        """Like `about`, for one collection by the name or id that a stored text knows.
+
+        Rules for the name of a deleted one still apply. Its own settings are lost: a conversation is marked for them.
+        """
+        try:
+            return (await self.find(scope, [name]))[1]
+        except NotFound:
+            return TextBounds(collections=[name])
+        except FootnoteError:
+            return self.last_known(scope, [name])
+
+    async def every(self, scope: Scope) -> TextBounds:
+        """Like `about`, for a text that may be about any visible collection."""
+        try:
+            return (await self.find(scope, []))[1]
+        except FootnoteError:
+            return self.last_known(scope, [])
 
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
         """Return the last known bounds of these collections; the strictest if there are none."""

@@ -124,8 +124,8 @@ class Conversations:
         """Return those conversations that hold texts that must stay on this machine."""
         return await self._stored.local_only_among(conversation_ids)
 
-    async def first_question(self, conversation_id: str) -> str | None:
-        """Return the first question of an untitled conversation; None if it has a title or is deleted."""
+    async def first_question(self, conversation_id: str) -> tuple[str, str] | None:
+        """Return id and text of an untitled conversation's first question; None if it has a title or is deleted."""
         return await self._stored.first_question(conversation_id)
 
 

@@ -103,7 +103,7 @@ class StoredConversations(Protocol):
     async def local_only_among(self, conversation_ids: Collection[str]) -> set[str]:
         """Return those conversations that are marked so."""
 
-    async def first_question(self, conversation_id: str) -> str | None:
+    async def first_question(self, conversation_id: str) -> tuple[str, str] | None:
         """Return the first question of an untitled conversation; None if it has a title or is deleted."""
 
 
@@ -263,6 +263,12 @@ class Origins(Protocol):
 
     async def of(self, message_ids: Iterable[str]) -> dict[str, set[Origin]]:
         """Return the origins of messages, by message id; messages without origins are missing."""
+
+    async def about(self, message_ids: Iterable[str]) -> dict[str, set[str]]:
+        """Return the names and ids of the collections that messages are about; nothing for a message of all of them.
+
+        They are the ones that its question named, and the origins of the answers to that question.
+        """
 
     async def deleted(self, message_ids: Iterable[str]) -> set[str]:
         """Return those messages with a deleted origin."""

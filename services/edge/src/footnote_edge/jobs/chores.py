@@ -1,6 +1,7 @@
 """Background chores of conversations: titles and memory. Each is idempotent."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -9,13 +10,15 @@ from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.collection_settings import shared
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
+from footnote_providers.egress.egress import together
 from footnote_text import tokens
 
-from footnote_edge.collections.bounds import CONVERSATION, FREE
+from footnote_edge.collections.bounds import CONVERSATION, CollectionFinder
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
@@ -41,11 +44,13 @@ class Chores:
         self,
         stages: Stages,
         conversations: Conversations,
+        collections: CollectionFinder,
         meter: Meter,
         settings: Settings,
     ) -> None:
         self._stages = stages
         self._conversations = conversations
+        self._collections = collections
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -57,14 +62,15 @@ class Chores:
             if waited > TITLE_SECONDS:
                 raise error
 
-        question = await self._conversations.first_question(conversation_id)
-        if question is None:
+        first = await self._conversations.first_question(conversation_id)
+        if first is None:
             return ""
+        message_id, question = first
         request = generation.GenerateTitleRequest(
             scope=scope,
             first_message=question,
             settings=await self._model(scope, conversation_id),
-            bounds=await self._bounds(conversation_id),
+            bounds=(await self._bounds(scope, conversation_id, [message_id]))[message_id],
         )
         try:
             ask = partial(self._stages.generation.GenerateTitle, request, timeout=self._timeout)
@@ -82,7 +88,19 @@ class Chores:
     async def embed(self, scope: Scope, conversation_id: str) -> int:
         """Embed the conversation's new messages for memory search and return their number."""
         messages = await self._conversations.messages.unembedded(conversation_id)
-        bounds = await self._bounds(conversation_id)
+        bounds = await self._bounds(scope, conversation_id, [one.message_id for one in messages])
+        several = defaultdict[bytes, list[MemoryMessage]](list)
+        for one in messages:
+            several[bounds[one.message_id].SerializeToString(deterministic=True)].append(one)
+        batches = [
+            await self._embed(scope, conversation_id, each, bounds[each[0].message_id]) for each in several.values()
+        ]
+        return sum(batches)
+
+    async def _embed(
+        self, scope: Scope, conversation_id: str, messages: Sequence[MemoryMessage], bounds: TextBounds
+    ) -> int:
+        """Embed messages with the same bounds, and return their number."""
         for start in range(0, len(messages), EMBED_BATCH):
             batch = messages[start : start + EMBED_BATCH]
             request = indexing.IndexMessagesRequest(scope=scope, messages=batch, bounds=bounds)
@@ -114,8 +132,21 @@ class Chores:
             return GenerationSettings()
         return shared([one.collection.settings for one in found]).generation if found else GenerationSettings()
 
-    async def _bounds(self, conversation_id: str) -> TextBounds:
-        return CONVERSATION if await self._conversations.local_only_among([conversation_id]) else FREE
+    async def _bounds(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> dict[str, TextBounds]:
+        """Return the bounds of a conversation's messages: those of the collections that each is about.
+
+        A question that names none, in a conversation that does not either, may be about any unless its answer says.
+        """
+        if not message_ids:
+            return {}
+        marked = [CONVERSATION] if await self._conversations.local_only_among([conversation_id]) else []
+        named = (await self._conversations.get(scope, conversation_id)).collections
+        about = await self._conversations.messages.origins.about(message_ids)
+        names = {one: sorted({*about.get(one, ()), *named}) for one in message_ids}
+        known = {name: await self._collections.named(scope, name) for name in set[str]().union(*names.values())}
+        if not all(names.values()):
+            known[""] = await self._collections.every(scope)
+        return {one: together([*marked, *(known[name] for name in several or [""])]) for one, several in names.items()}
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
         """Remove a conversation, or only some of its messages, from memory search; return the number removed.
