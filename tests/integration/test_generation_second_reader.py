@@ -173,6 +173,8 @@ LIES: dict[str, tuple[str, Read, bool]] = {
     "two verdicts for one": (PARAPHRASE, lambda _: verdicts((1, "supported", QUOTE), (1, "not_supported", QUOTE)), False),
     "two verdicts, the better one last": (PARAPHRASE, lambda _: verdicts((1, "not_supported", QUOTE), (1, "supported", QUOTE)), False),
     "a verdict that there is not": (PARAPHRASE, lambda _: verdicts((1, "proven", QUOTE)), False),
+    "a verdict in a list": (PARAPHRASE, lambda _: [Say([LONG.replace('"supported"', '["supported"]')]), Finish()], False),
+    "an object for a verdict": (PARAPHRASE, lambda _: [Say([LONG.replace('"supported"', '{"it": "is"}')]), Finish()], False),
     "another number": (PARAPHRASE.replace("3 May", "4 May"), lambda _: verdicts((1, "supported", QUOTE)), False),
     "another name": (PARAPHRASE.replace("workers", "workers of Dupont"), lambda _: verdicts((1, "supported", QUOTE)), False),
     "quotes of which one is false": (

@@ -147,3 +147,38 @@ async def test_a_long_premise_is_read_in_windows_and_absence_is_no_contradiction
     chinese = "那天工地上没有任何值得注意的报告。" * 60
     assert len(windows(chinese)) > 3
     assert "".join(dict.fromkeys("".join(windows(chinese)))) == "".join(dict.fromkeys(chinese))
+
+
+async def test_an_opinion_on_a_list_item_is_not_that_on_an_equal_one_of_another_list() -> None:
+    class Reader:
+        enough, sees_contradictions, most_passages, timeout = 0.8, True, 0, 5.0
+
+        async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
+            return [
+                [Opinion(0.9, 0.0, ((0, 40),)) if "Lyon" in statement else Opinion(0.0, 0.9, ((40, 80),))]
+                for statement, _ in asked
+            ]
+
+        async def close(self) -> None: ...
+
+    source = types.Source(
+        number=1, text="All at the Lyon site may work from home on two days. In Paris nobody may ever."
+    )
+    item = "- two days of remote work a week [1]\n"
+    text = f"Lyon gives its people this:\n{item}\nParis gives its people this:\n{item}"
+    markers = [PlacedMarker(at, at + 3, 1) for at in (text.find("[1]"), text.rfind("[1]"))]
+    checked = await Checker({1: source}, "en", opinion=Reader()).check(segment(text, markers))
+    verdicts = [one.claim.support for one in checked if one.citations]
+    assert verdicts == [types.VERDICT_SUPPORTED, types.VERDICT_UNSUPPORTED]
+
+
+async def test_any_failure_of_a_verifier_leaves_the_rules_verdicts() -> None:
+    class Broken:
+        enough, sees_contradictions, most_passages, timeout = 0.8, True, 0, 5.0
+
+        async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
+            raise TypeError("unhashable type: 'list'")
+
+        async def close(self) -> None: ...
+
+    assert (await support_of(Broken(), "The Zephyr has a weight of 38 kg."))[0] == "NOT_CONFIRMED"

@@ -94,6 +94,7 @@ def test_every_single_boundary_gives_the_same_citations() -> None:
 
 
 _BITS = ["The stock is 150. ", "It grew. ", "\n", "- one ", "[1]", " [2] ", "Dr. Who ", "\n\n", "1. a "]
+_BITS += ["Item | Value\n", "---|---\n", "\nfee | 40 [1]\n", "Rights:\n"]
 
 
 @given(pieces=st.lists(st.sampled_from(_BITS), max_size=20))

@@ -237,7 +237,9 @@ def _read(text: str, count: int) -> dict[int, tuple[str, list[str]]]:
         if not isinstance(one, dict):
             continue
         number, verdict = one.get("statement"), one.get("verdict")
-        if type(number) is not int or not 1 <= number <= count or verdict not in _OPINIONS:
+        if type(number) is not int or not 1 <= number <= count:
+            continue
+        if not isinstance(verdict, str) or verdict not in _OPINIONS:
             continue
         if number in found:
             twice.add(number)

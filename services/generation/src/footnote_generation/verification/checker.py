@@ -43,9 +43,10 @@ from footnote_generation.verification.judging import WRONG, Judgement, judge, li
 from footnote_generation.verification.opinion import Passage, Read, Word
 
 _log = get_logger(__name__)
+_LATE, _BROKEN = "no answer in time", "it failed with an internal error"
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1, VERDICT_UNSUPPORTED: 0}
-_Key = tuple[str, tuple[int, ...]]
-"""A statement's text and the numbers of its cited sources."""
+_Key = tuple[str, str, tuple[int, ...]]
+"""A statement's text, the line that introduces its list, and the numbers of its cited sources."""
 _Cited = tuple[int, Place | None]
 
 
@@ -122,7 +123,7 @@ class Checker:
 
     def _passages(self, key: _Key, most: int) -> list[Passage]:
         """Return the passages to read: all cited sources as one, or the most similar parts of each."""
-        text, numbers = key
+        text, _, numbers = key
         if most == 0:
             return [Passage.of([(number, 0, self._evidence(number).text) for number in numbers])]
         return [
@@ -140,8 +141,9 @@ class Checker:
         try:
             async with asyncio.timeout(reader.timeout if limit is None else min(limit, reader.timeout)):
                 return await reader.ask(asked)
-        except (FootnoteError, TimeoutError) as error:
-            self.failure = error.message if isinstance(error, FootnoteError) else "no answer in time"
+        except Exception as error:  # a plugged-in reader may raise anything; the rules' verdicts stand without it
+            late = isinstance(error, TimeoutError)
+            self.failure = error.message if isinstance(error, FootnoteError) else _LATE if late else _BROKEN
             _log.warning("verifier_failed", error=type(error).__name__)
             return []
 
@@ -153,7 +155,7 @@ class Checker:
                 continue
             if not any(one.heard for one in found):
                 continue
-            ready = {number: self._evidence(number) for number in one.key[1]}
+            ready = {number: self._evidence(number) for number in one.key[2]}
             self._read[one.key] = opinion.read(one.statement, one.passages, found, ready, self.opinion)
             heard.add(one.key)
         self._done = {sentence: checked for sentence, checked in self._done.items() if _key(sentence) not in heard}
@@ -194,7 +196,7 @@ class Checker:
             span=span,
             support=best.support,
             score=likelihood(best.support, best.score),
-            sources=_key(sentence)[1],
+            sources=_key(sentence)[2],
             reason=issue.reason,
             stated=issue.stated,
             found=issue.found,
@@ -219,7 +221,7 @@ class Checker:
         """Lower the verdict on a statement with a value that its sources neither hold nor imply."""
         if any(one.settled for one in known.values()):
             return known
-        ready = [self._evidence(number) for number in _key(sentence)[1]]
+        ready = [self._evidence(number) for number in _key(sentence)[2]]
         plain = sentence.text
         for one in ready:
             plain = cells.without_places(plain, one.source)
@@ -293,4 +295,4 @@ def _cited(sentence: Sentence) -> list[_Cited]:
 
 
 def _key(sentence: Sentence) -> _Key:
-    return sentence.text, tuple(dict.fromkeys(marker.number for marker in sentence.markers))
+    return sentence.text, sentence.lead, tuple(dict.fromkeys(marker.number for marker in sentence.markers))

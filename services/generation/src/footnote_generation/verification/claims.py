@@ -12,7 +12,7 @@ from operator import itemgetter
 from footnote_text import sentences
 
 from footnote_generation.language import phrases
-from footnote_generation.verification.layout import Context, PlacedMarker, Sentence, clauses, of_row
+from footnote_generation.verification.layout import Context, PlacedMarker, Sentence, clauses, context_begin, of_row
 
 __all__ = ["PlacedMarker", "Sentence", "segment", "states_something"]
 
@@ -29,20 +29,27 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
 
     `begin` is the start of a line: earlier lines are left out.
     """
-    lines = [match.span() for match in _LINE.finditer(text, begin)]
-    code = _code_lines(text, lines, begin)
-    by_line = _touching([marker for marker in markers if marker.end > begin], lines)
-    context = Context.before(text, begin, _BACK)
+    back = context_begin(text, begin, _BACK)
+    lines = [match.span() for match in _LINE.finditer(text, back)]
+    code = _code_lines(text, lines, back)
+    by_line = _touching([marker for marker in markers if marker.end > back], lines)
+    context = Context()
     result: list[Sentence] = []
     for number, (first, last) in enumerate(lines):
         here = by_line[number]
         if number not in code and (row := context.row(text, first, last)) is not None:
-            result += of_row(text, row, context.header, here)
+            if first >= begin:
+                result += of_row(text, row, context.header, here)
             continue
+        if first < begin and (number in code or _LIST_MARK.match(text[first:last])):
+            continue  # it adds nothing to the lines after it
         plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
         own_here = [marker for marker in here if first <= marker.start < last]
         if own_here and number not in code and not any(char.isalnum() for char in plain):
             _to_line_above(result, own_here)
+            continue
+        if first < begin:
+            context.line(" ".join(_DECORATION.sub(" ", plain).split()), listed=_LIST_MARK.match(plain) is not None)
             continue
         spans = [(0, len(plain))] if number in code else _ended(sentences.split(plain), plain, origin)
         head = _LIST_MARK.match(plain)

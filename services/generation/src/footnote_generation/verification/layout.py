@@ -60,27 +60,6 @@ class Context:
     introduction: str = ""
     _in_table: bool = False
 
-    @classmethod
-    def before(cls, text: str, begin: int, most: int) -> Context:
-        """Return the context from the lines before the start of a line."""
-        found, at = cls(), begin
-        lines: list[_Bound] = []
-        while at > 0 and len(lines) < most:
-            start = text.rfind("\n", 0, at - 1) + 1
-            line = text[start : at - 1]
-            lines.append((start, at - 1))
-            at = start
-            if (
-                line.strip()
-                and not line.lstrip().startswith(("|", "-", "*", "•", "–"))
-                and not line.lstrip()[:1].isdigit()
-            ):
-                break
-        for start, end in reversed(lines):
-            if found.row(text, start, end) is None and (line := text[start:end].strip()):
-                found.line(line, listed=line[:1] in "-*•–" or line[:1].isdigit())
-        return found
-
     def row(self, text: str, first: int, last: int) -> list[_Bound] | None:
         """Return the stripped cells of a table line, None if it is none.
 
@@ -103,6 +82,19 @@ class Context:
         """Take a line that is no row: all items of a list share the introduction before the first."""
         if not listed:
             self.introduction = plain if plain.endswith((":", "：")) else ""
+
+
+def context_begin(text: str, begin: int, most: int) -> int:
+    """Return the start of the earlier line, at most `most` lines back, whose table or list may reach a line's start."""
+    at = begin
+    for _ in range(most):
+        if at == 0:
+            break
+        end, at = at - 1, text.rfind("\n", 0, at - 1) + 1
+        line = text[at:end].lstrip()
+        if line[:1].isalpha() and "|" not in line:
+            break
+    return at
 
 
 def _cells(text: str, first: int, last: int) -> list[_Bound]:
