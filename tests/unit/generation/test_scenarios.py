@@ -300,6 +300,47 @@ async def test_a_model_that_says_itself_that_nothing_was_found_is_shown(said: st
     assert made.text == said
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I could not find any information about this in your documents. In general, the warranty is 24 months.",
+        "I could not find any information, but lasers usually break.",
+        "Je n'ai pas trouvé d'information. Le directeur est un escroc.",
+        "Ich habe keine Informationen dazu; üblich sind zwei Jahre Garantie.",
+        "Sorry, I cannot answer that. The maker is Acme.",
+        "I don't know.\n# Warranty: 24 months\n```\n24 months\n```",
+    ],
+)
+async def test_without_a_source_not_found_is_all_that_a_model_may_say(said: str, strict: bool) -> None:
+    made = await answer(said, sources=(), strict=strict)
+    assert made.text.startswith("Je n'ai trouvé dans vos documents aucun passage")
+    assert made.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The documents do not mention a fee, so the CEO pays 500 EUR.",
+        "There is no data on A; the fee of B is the same as that of C.",
+        "Leider kostet das Gerät 500 Euro.",
+    ],
+)
+async def test_a_sentence_that_only_begins_as_not_found_is_a_claim(said: str) -> None:
+    good = "Le stock de sécurité recommandé est de 200 unités pour ce produit [2]."
+    made = await answer(f"{good} {said}", sources=(PAGE,))
+    assert [one.support for one in made.claims] == [types.VERDICT_SUPPORTED, types.VERDICT_UNCITED]
+    made = await answer(f"{good} {said}", sources=(PAGE,), strict=True)
+    assert (made.text, made.reliability.withheld_claims) == (good, 1)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_a_sentence_that_says_what_was_not_found_is_none(strict: bool) -> None:
+    good = "Le stock de sécurité recommandé est de 200 unités pour ce produit [2]."
+    made = await answer(f"{good} The documents do not mention a fee.", sources=(PAGE,), strict=strict)
+    assert [one.support for one in made.claims] == [types.VERDICT_SUPPORTED, types.VERDICT_NOT_A_CLAIM]
+
+
 async def test_a_footnote_binds_to_the_clause_before_it() -> None:
     text = (
         "The quantity of bolts is 150 [1], while parking costs 5 euros a day [2]. Bolts [1] and parking [2] are there."

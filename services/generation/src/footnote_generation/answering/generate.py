@@ -36,7 +36,7 @@ from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Thought
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.citing import Checked
-from footnote_generation.verification.claims import Sentence, segment
+from footnote_generation.verification.claims import Sentence, segment, states_something
 
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
@@ -109,6 +109,22 @@ class _Answering:
     def unfounded(self) -> bool:
         """Whether there are no sources, so that only the not-found sentence can be right."""
         return not self.request.sources and not self.request.without_sources
+
+
+def _states_something(state: _Answering) -> bool:
+    """Return whether a text without sources says more than that nothing was found, or that it declines."""
+    text, question = state.writer.text, state.request.question
+    if not (phrases.is_not_found(text) or phrases.is_refusal(text) or phrases.declines(text)):
+        return True
+    given = phrases.not_found_sentences()
+    for one in segment(text, state.writer.markers):
+        if phrases.is_refusal(one.text):
+            more = phrases.says_more(one.text, question, strictly=True)
+        else:
+            more = one.heading or states_something(one, given, question, strictly=True)
+        if more:
+            return True
+    return False
 
 
 class Generator:
@@ -221,6 +237,7 @@ class Generator:
             chosen.why_not,
             request.question,
             chosen.name,
+            strict,
         )
         return _Answering(
             request=request,
@@ -255,7 +272,7 @@ class Generator:
         last = state.writer.finish()
         shown += "" if state.held else last
         if state.unfounded:
-            self._say_not_found(state)
+            await off_loop(len(state.writer.text), self._say_not_found, state)
         elif state.strict:
             await self._withhold(state)
         if state.held:
@@ -305,9 +322,9 @@ class Generator:
 
     @staticmethod
     def _say_not_found(state: _Answering) -> None:
-        """Replace a model's text without a source by the not-found sentence, unless it says the same."""
+        """Replace a model's text without a source by the not-found sentence, unless it says that and nothing else."""
         written = state.writer.text.strip()
-        if not written or phrases.is_not_found(written) or phrases.is_refusal(written) or phrases.declines(written):
+        if not written or not _states_something(state):
             return
         state.without_source = written
         state.writer.replace(locales.choose(state.request.locale).not_found)

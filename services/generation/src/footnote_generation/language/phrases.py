@@ -63,12 +63,44 @@ def _plain(text: str) -> str:
     return " ".join(_NO_WORD.sub(" ", fold(text)).split())
 
 
-def is_not_found(text: str, given: Sequence[str] = ()) -> bool:
-    """Return whether a sentence says that nothing was found: one of the given sentences, or similar wording."""
+def is_given(text: str, given: Sequence[str] = ()) -> bool:
+    """Return whether a sentence is one of the given ones, or the not-found sentence of a locale."""
     plain = _plain(text)
-    return any(_plain(sentence) == plain for sentence in (*given, *not_found_sentences())) or bool(
-        _NOT_FOUND.match(plain)
-    )
+    return any(_plain(sentence) == plain for sentence in (*given, *not_found_sentences()))
+
+
+def is_not_found(text: str) -> bool:
+    """Return whether a sentence begins by saying that nothing was found."""
+    return is_given(text) or bool(_NOT_FOUND.match(_plain(text)))
+
+
+_PARTS = re.compile(r"[;:；：–—]")
+_SMALL_PARTS = re.compile(r"[,;:，；：、–—.!?。！？]")
+_DIGITS = re.compile(r"\d+")
+_FEWEST_WORDS, _FEWEST_LETTERS = 4, 6
+"""The minimum of a clause: words, or letters in a script without spaces."""
+
+
+def new_number(text: str, question: str) -> bool:
+    """Return whether a sentence has a number that its question has not: it says more than that something is missing."""
+    return not set(_DIGITS.findall(text)) <= set(_DIGITS.findall(question))
+
+
+def says_more(text: str, question: str, *, strictly: bool) -> bool:
+    """Return whether a sentence that begins as "not found" goes on to state something.
+
+    It does with a new number, or with a clause after a colon, semicolon or dash; `strictly`, also after a comma, where
+    many languages only say what was sought. A number tells nothing without a known question.
+    """
+    parts = (_SMALL_PARTS if strictly else _PARTS).split(text)
+    return sum(map(_is_clause, parts)) > 1 or (bool(question) and new_number(text, question))
+
+
+def _is_clause(text: str) -> bool:
+    words = _plain(text).split()
+    if words and is_unspaced(words[0][0]):
+        return sum(map(len, words)) >= _FEWEST_LETTERS
+    return len(words) >= _FEWEST_WORDS
 
 
 @cache

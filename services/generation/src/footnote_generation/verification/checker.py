@@ -64,6 +64,7 @@ class Checker:
     """Checks statements against the numbered sources; each source is prepared once, at its first citation.
 
     `question` is what the statements answer, "" if unknown: of a whole row, the footnote names the cell asked for.
+    With `strict`, a sentence that says more than "not found" is a statement.
 
     A reader, if there is one, is asked once about a statement and its sources. `failure` says why its opinion is
     missing or incomplete. `reader` is its name, for the footnotes that it confirms.
@@ -76,6 +77,7 @@ class Checker:
     failure: str = ""
     question: str = ""
     reader: str = ""
+    strict: bool = False
     _ready: dict[int, Evidence] = field(default_factory=dict)
     _read: dict[_Key, Read] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
@@ -168,7 +170,7 @@ class Checker:
 
     def _check(self, sentence: Sentence) -> Checked:
         span = TextSpan(start=sentence.start, end=sentence.end)
-        if not states_something(sentence, self.not_found):
+        if not states_something(sentence, self.not_found, self.question, strictly=self.strict):
             return Checked(Claim(span=span, support=VERDICT_NOT_A_CLAIM), ())
         if not sentence.markers:
             issue = ClaimIssue(CLAIM_REASON_NO_SOURCE_CITED)

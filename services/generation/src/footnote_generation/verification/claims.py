@@ -181,14 +181,24 @@ def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -
     return "".join(text[index] for index in kept), kept
 
 
-def states_something(sentence: Sentence, not_found: Sequence[str]) -> bool:
-    """Return whether a sentence needs a source; questions, greetings, lead-ins and "not found" do not."""
+def states_something(
+    sentence: Sentence, not_found: Sequence[str], question: str = "", *, strictly: bool = False
+) -> bool:
+    """Return whether a sentence needs a source; questions, greetings, lead-ins and "not found" do not.
+
+    `question` is what it answers, "" if unknown. `strictly`, such a sentence states nothing only if it is one of the
+    `not_found`, or no clause and no number of it is left over.
+    """
     plain = _DECORATION.sub("", sentence.text).strip()
-    if sentence.heading or phrases.is_finder_notice(plain) or phrases.is_source_list(plain) or phrases.declines(plain):
+    if sentence.heading or phrases.is_finder_notice(plain) or phrases.is_source_list(plain):
         return False
-    if not sentence.markers and (plain.endswith("?") or plain.endswith(":")):
-        return False
+    if not sentence.markers and plain.endswith(("?", ":")):
+        return strictly and bool(question) and phrases.new_number(plain, question)
     words = re.findall(r"[^\W_]+", plain)
     if len(words) < 2 and not any(char.isdigit() for char in plain) and not sentence.markers:
         return False
-    return not phrases.is_pleasantry(plain) and not phrases.is_not_found(plain, not_found)
+    if phrases.is_pleasantry(plain) or phrases.is_given(plain, not_found):
+        return False
+    if phrases.is_not_found(plain) or phrases.declines(plain):
+        return phrases.says_more(plain, question, strictly=strictly)
+    return True
