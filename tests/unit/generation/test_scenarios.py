@@ -371,3 +371,28 @@ async def test_cells_of_a_table_are_claims_with_the_headers_of_row_and_column() 
 async def test_a_marker_on_a_line_of_its_own_belongs_to_the_statement_above() -> None:
     made = await answer("Lunch is free on Mondays.\n[2]\n\n- Parking costs 5 euros a day.\n  [2]\n", sources=(PAGES,))
     assert [(claim.support, list(claim.sources)) for claim in made.claims] == [(types.VERDICT_SUPPORTED, [2])] * 2
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_a_line_that_begins_with_its_marker_is_a_claim_or_names_its_source(strict: bool) -> None:
+    text = "- [1] Parking costs 5 euros a day\n- [2] Lunch is free on Mondays"
+    made = await answer(text, sources=(PARKING, LUNCH), strict=strict)
+    assert [(claim.support, list(claim.sources)) for claim in made.claims] == [
+        (types.VERDICT_SUPPORTED, [1]),
+        (types.VERDICT_SUPPORTED, [2]),
+    ]
+    assert made.finish_reason == types.FINISH_REASON_ANSWERED
+    for heading in ("", "Sources:\n", "## Quellen\n"):
+        listed = f"Parking costs 5 euros a day [1].\n\n{heading}[1] site.md\n[2] Lunch rules, page 3\n- [2] lunch.pdf"
+        made = await answer(*listed, sources=(PARKING, LUNCH), strict=strict)
+        assert made.text == listed
+        assert {claim.support for claim in made.claims[1:]} == {types.VERDICT_NOT_A_CLAIM}
+    made = await answer("[1] Parking costs 50 euros a day. The director is a felon", sources=(PARKING,))
+    assert [one.support for one in made.claims] == [types.VERDICT_UNSUPPORTED, types.VERDICT_UNCITED]
+    unnamed = "Parking costs 5 euros a day [1].\n\nSources:\n[1] Rules of the site in their edition of May"
+    made = await answer(*unnamed, sources=(PARKING,), strict=strict)
+    assert (made.text == unnamed) == (not strict)
+
+
+PARKING = types.Source(number=1, filename="site.md", text="Parking costs 5 euros a day.")
+LUNCH = types.Source(number=2, filename="lunch.pdf", title="Lunch rules", text="Lunch is free on Mondays.")

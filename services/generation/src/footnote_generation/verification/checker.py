@@ -34,7 +34,7 @@ from footnote_generation.language import text_language
 from footnote_generation.language.places import Place
 from footnote_generation.language.quantities import find
 from footnote_generation.ports import Opinion, SecondOpinion
-from footnote_generation.verification import cells, opinion, values
+from footnote_generation.verification import cells, lead_ins, opinion, values
 from footnote_generation.verification.citing import Checked, cite
 from footnote_generation.verification.claims import Sentence, states_something
 from footnote_generation.verification.evidence import Evidence
@@ -170,7 +170,8 @@ class Checker:
 
     def _check(self, sentence: Sentence) -> Checked:
         span = TextSpan(start=sentence.start, end=sentence.end)
-        if not states_something(sentence, self.not_found, self.question, strictly=self.strict):
+        stating = states_something(sentence, self.not_found, self.question, strictly=self.strict)
+        if not stating or self._is_entry(sentence):
             return Checked(Claim(span=span, support=VERDICT_NOT_A_CLAIM), ())
         if not sentence.markers:
             issue = ClaimIssue(CLAIM_REASON_NO_SOURCE_CITED)
@@ -207,6 +208,13 @@ class Checker:
             basis=best.basis,
         )
         return Checked(claim, tuple(citations))
+
+    def _is_entry(self, sentence: Sentence) -> bool:
+        """Return whether a line is an entry of a source list: it names its source, or stands below such a heading."""
+        if not sentence.entry:
+            return False
+        named = any(lead_ins.is_name(sentence.text, self.sources[marker.number]) for marker in sentence.markers)
+        return named or (sentence.listed and not self.strict)
 
     def _by_rules(self, sentence: Sentence) -> dict[_Cited, Judgement]:
         """Return the rules' judgements of a statement, by source and place cited."""

@@ -49,11 +49,12 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
             _to_line_above(result, own_here)
             continue
         if first < begin:
-            context.line(" ".join(_DECORATION.sub(" ", plain).split()), listed=_LIST_MARK.match(plain) is not None)
+            _extend(context, plain, entry=_is_entry(text, first, last, plain, here))
             continue
         spans = [(0, len(plain))] if number in code else _ended(sentences.split(plain), plain, origin)
         head = _LIST_MARK.match(plain)
-        heading = number in code or _heads(text, first, last, plain, here) or _is_inline_code(plain)
+        heading = number in code or _HEADING.match(text, first, last) is not None or _is_inline_code(plain)
+        entry = not heading and _is_entry(text, first, last, plain, here)
         bounds: list[tuple[int, int]] = []
         for start, end in spans:
             if head and start < head.end():
@@ -67,12 +68,13 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
         inside = _touching(here, bounds)
         lead = context.introduction if head and not plain.lstrip().startswith("#") else ""
         for index, ((start, end), mine) in enumerate(zip(bounds, own, strict=True)):
-            for left, right, some in [(start, end, mine)] if heading else clauses(text, start, end, mine):
+            for left, right, some in [(start, end, mine)] if heading or entry else clauses(text, start, end, mine):
                 inner = _DECORATION.sub(" ", _without(text, left, right, inside[index])[0])
                 said = " ".join(inner.split()).lstrip(" :,;，；")
-                result.append(Sentence(left, right, said, tuple(some), heading, lead))
+                alone = entry and len(bounds) == 1
+                result.append(Sentence(left, right, said, tuple(some), heading, alone, context.listed, lead))
         if number not in code:
-            context.line(" ".join(_DECORATION.sub(" ", plain).split()), listed=head is not None)
+            _extend(context, plain, entry=entry)
     return result
 
 
@@ -97,7 +99,7 @@ def _ended(spans: Sequence[tuple[int, int]], plain: str, origin: Sequence[int]) 
 
 def _to_line_above(result: list[Sentence], markers: Sequence[PlacedMarker]) -> None:
     """Assign markers on a line of their own to the statement before them."""
-    if result and not result[-1].heading:
+    if result and not (result[-1].heading or result[-1].entry):
         result[-1] = replace(result[-1], markers=(*result[-1].markers, *markers))
 
 
@@ -137,13 +139,18 @@ def _is_inline_code(line: str) -> bool:
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 
 
-def _heads(text: str, first: int, last: int, plain: str, markers: Sequence[PlacedMarker]) -> bool:
-    """Return whether a line is a heading, or an entry of a source list: a marker first and then no sentence."""
-    if _HEADING.match(text, first, last):
-        return True
+def _is_entry(text: str, first: int, last: int, plain: str, markers: Sequence[PlacedMarker]) -> bool:
+    """Return whether a line has the form of an entry of a source list: a marker first and then no sentence."""
     own = [marker for marker in markers if first <= marker.start < last and not marker.words]
     lead = text[first : own[0].start].strip(" \t-*•") if own else "."
     return not lead and len(own) == 1 and plain.rstrip()[-1:] not in set(".!?。！？…|")
+
+
+def _extend(context: Context, plain: str, *, entry: bool) -> None:
+    """Take a line, without its markers, that is neither a row nor code."""
+    listed = _LIST_MARK.match(plain) is not None
+    context.line(" ".join(_DECORATION.sub(" ", plain).split()), listed=listed)
+    context.listed = phrases.is_source_list(plain) or (context.listed and (listed or entry))
 
 
 def _owner(marker: PlacedMarker, bounds: Sequence[tuple[int, int]]) -> int:

@@ -38,7 +38,11 @@ class Sentence:
     text: str
     markers: tuple[PlacedMarker, ...]
     heading: bool = False
-    """Whether it is only a heading, a source list entry or code, and states nothing."""
+    """Whether it is only a heading or code, and states nothing."""
+    entry: bool = False
+    """Whether it looks like an entry of a source list: a line with its marker first and no full stop."""
+    listed: bool = False
+    """Whether a line above heads a source list."""
     lead: str = ""
     """The line that introduces its list."""
 
@@ -58,6 +62,8 @@ class Context:
 
     header: list[str] = field(default_factory=list)
     introduction: str = ""
+    listed: bool = False
+    """Whether the lines are entries of a source list."""
     _in_table: bool = False
 
     def row(self, text: str, first: int, last: int) -> list[_Bound] | None:

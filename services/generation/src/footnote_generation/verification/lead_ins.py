@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
 
@@ -56,6 +57,22 @@ def begins_one(text: str) -> bool:
     return bool(found) and any(
         before and found[: len(before)] == before and not after for before, after in _frames().get(found[0], ())
     )
+
+
+_MOST_PLACE = 3
+"""Maximum words after a source's name that tell a place in it: "page 3"."""
+
+
+def is_name(text: str, source: Source) -> bool:
+    """Return whether a text is only an address, or a source's name or its beginning, with a short place after it."""
+    said = folded(tokens(text))
+    if "://" in text and len(text.split()) == 1:
+        return True
+    for name in filter(None, (source.label, source.filename, source.title)):
+        known = folded(tokens(name))
+        if said == known[: len(said)] or (said[: len(known)] == known and len(said) - len(known) <= _MOST_PLACE):
+            return True
+    return False
 
 
 def names_of(*texts: str) -> frozenset[str]:
