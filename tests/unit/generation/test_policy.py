@@ -35,6 +35,21 @@ def test_rules(text: str, left: str) -> None:
     assert run(list(text))[0] == left
 
 
+LAWYER = "This is general information and no legal advice; please consult a lawyer before you act on it."
+GLOSSARY = "Flexitime is the right of everyone to begin between seven and ten and to leave as much later."
+
+
+@pytest.mark.parametrize("marks", ['""', "“”", "„“", "«»"])
+def test_what_the_prompt_wants_to_be_said_is_shown(marks: str) -> None:
+    system = f"End with: {marks[0]}{LAWYER}{marks[1]}\n\n{GLOSSARY}\n\n- {INSTRUCTIONS}"
+    leak = policy.PromptLeak(policy.instructions_in(system, [GLOSSARY]))
+    for shown in (LAWYER, GLOSSARY):
+        assert leak(f"Yes. {shown}") == (f"Yes. {shown}", "")
+    assert leak(INSTRUCTIONS)[1]
+    hidden = policy.PromptLeak(policy.instructions_in(system, []))
+    assert hidden(GLOSSARY)[1]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(

@@ -43,6 +43,8 @@ class ModelRequest:
     documents_unavailable: bool = False
     schema: Mapping[str, Any] | None = None
     """JSON Schema for the answer; ignored by providers that cannot enforce one."""
+    own_instructions: Sequence[str] = ()
+    """The caller's own part of the system message, which an answer may repeat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,6 +312,7 @@ def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, mo
         presence_penalty=settings.presence_penalty if settings.HasField("presence_penalty") else None,
         without_sources=request.without_sources,
         documents_unavailable=request.documents_unavailable,
+        own_instructions=list(request.own_instructions),
     )
 
 

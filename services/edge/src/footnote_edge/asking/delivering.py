@@ -72,7 +72,7 @@ async def _generated(question: Question, draft: Draft) -> _Words:
     The caller's access is checked meanwhile: the answer ends with the first refusal.
     """
     settings = await draft.settings
-    sources = draft.built.sources
+    sources, asked = draft.built.sources, question.request
     request = GenerateRequest(
         scope=question.scope,
         prompt=draft.built.prompt,
@@ -83,6 +83,7 @@ async def _generated(question: Question, draft: Draft) -> _Words:
         without_sources=draft.found.blind,
         documents_unavailable=draft.found.blind and wants_search(question, draft),
         bounds=draft.remembered.bounds,
+        own_instructions=[one for one in (asked.instructions.strip(), asked.prompt.system_prompt.strip()) if one],
     )
     call = question.tools.stages.generation.Generate(request, timeout=_time_left(question))
     refused: FootnoteError | None = None

@@ -228,7 +228,11 @@ class Generator:
         warnings: list[str] = []
         system = "\n".join(item.text for item in request.messages if item.role == MESSAGE_ROLE_SYSTEM)
         not_found = phrases.not_found_sentences()
-        leak = policy.PromptLeak(policy.instructions_in(system, not_found)) if system else None
+        leak = (
+            policy.PromptLeak(policy.instructions_in(system, (*not_found, *request.own_instructions)))
+            if system
+            else None
+        )
         checker = Checker(
             {source.number: source for source in request.sources},
             request.locale,

@@ -35,6 +35,7 @@ _DELIMITER = re.compile(r"(?<!<)<{2,}+[ \t]{0,8}(?:END[ \t]{1,8})?(?:SOURCES|MEM
 _DELIMITER_BEGUN = re.compile(r"(?<!<)<{2,}+[^<>\n]{0,240}\Z")
 _KEY_BEGIN = "-----BEGIN"
 _KEY_END = re.compile(r"-----END[A-Z ]*KEY-----")
+_QUOTED = re.compile(r'"[^"\n]*+"|“[^“”\n]*+”|„[^„“”\n]*+[“”]|«[^«»\n]*+»|「[^「」\n]*+」')
 _PART_BEGIN = re.compile(r"\n<<<((?:SOURCES|MEMORY) \d+)>>>\n")
 _PART_END = re.compile(r"\n<<<END ((?:SOURCES|MEMORY) \d+)>>>")
 
@@ -124,11 +125,14 @@ class PromptLeak:
 
 
 def instructions_in(system: str, quotable: Sequence[str]) -> str:
-    """Return a system prompt without its sources and without the sentences that an answer may quote from it."""
+    """Return a system prompt without its sources and without what an answer may quote from it.
+
+    That is the `quotable` texts, and what it has in quotation marks: words that it wants to be said.
+    """
     text = _without_parts(system)
-    for sentence in quotable:
+    for sentence in filter(None, quotable):
         text = text.replace(sentence, "\n")
-    return text
+    return _QUOTED.sub("\n", text)
 
 
 def _without_parts(system: str) -> str:
