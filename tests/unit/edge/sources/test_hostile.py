@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from footnote_edge.sources.kinds.feed import FEED
+from footnote_edge.sources.kinds.mailbox import header_text
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.net.addresses import AddressRefused, is_public, permitted
 from footnote_edge.sources.net.client import Client, checked, normal
@@ -333,3 +334,10 @@ async def test_a_busy_machine_leaves_no_page_out_for_good() -> None:
         await reader.read("page", b"<title>x</title><p>y")
     assert not caught.value.permanent
     await reader.close()
+
+
+def test_a_long_subject_takes_no_time() -> None:
+    """The decoder holds the interpreter: no other call is answered meanwhile."""
+    began = time.process_time()
+    assert header_text("=?a?q?x" * 15_000).startswith("=?a?q?x")
+    assert time.process_time() - began < 0.05

@@ -32,6 +32,8 @@ from footnote_edge.sources.ports import (
 
 _PARSER = HeaderParser()
 _LONGEST_SUBJECT = 80
+_LONGEST_HEADER = 2000
+"""In characters: the standard library takes quadratic time to decode a header, in which no other thread runs."""
 
 
 def headers(head: bytes) -> Message:
@@ -39,12 +41,13 @@ def headers(head: bytes) -> Message:
     return _PARSER.parsestr(head.decode("utf-8", "replace"))
 
 
-def header_text(header: object) -> str:
-    """Return a header's text, decoded, on one line."""
+def header_text(header: str) -> str:
+    """Return the text of a header's first 2000 characters, decoded, on one line."""
+    kept = header[:_LONGEST_HEADER]
     try:
-        found = str(make_header(decode_header(str(header))))
+        found = str(make_header(decode_header(kept)))
     except (ValueError, LookupError):
-        found = str(header)
+        found = kept
     return " ".join(found.split()).encode("utf-8", "replace").decode("utf-8")
 
 
