@@ -1,14 +1,18 @@
 """Settings of buckets of S3, Google Cloud Storage and Azure."""
 
+import json
 import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from footnote_edge.sources.patterns import Selecting
 
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,100}")
 _PLAIN = r"^[a-z0-9-]{1,40}$"
+_KEY_PARTS = ("type", "client_email", "private_key", "private_key_id")
+"""What a GCS key's JSON is read for; the rest is not used, or says where the key is sent."""
+_KEY_REDIRECTIONS = ("gcs_base_url", "disable_oauth")
 
 
 class BucketSettings(Selecting):
@@ -46,3 +50,19 @@ class BucketSecrets(BaseModel):
     secret_access_key: str = Field(default="", max_length=500, description="Secret access key, of S3.")
     service_account_key: str = Field(default="", max_length=10_000, description="JSON key of an account, of GCS.")
     account_key: str = Field(default="", max_length=500, description="Account key, of Azure.")
+
+    @field_validator("service_account_key")
+    @classmethod
+    def _credentials_alone(cls, key: str) -> str:
+        """Reduce a key to its credentials: obstore would take the server's address from it, past the policy."""
+        if not key:
+            return key
+        try:
+            parts = json.loads(key)
+        except (ValueError, RecursionError):
+            parts = None
+        if not isinstance(parts, dict):
+            raise ValueError("must be the JSON of a service account's key")
+        if found := [name for name in _KEY_REDIRECTIONS if name in parts]:
+            raise ValueError(f"must not have {' or '.join(found)}: sources read Google's own service alone")
+        return json.dumps({name: parts[name] for name in _KEY_PARTS if name in parts})
