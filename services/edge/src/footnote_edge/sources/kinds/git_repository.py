@@ -18,6 +18,7 @@ from dulwich.object_store import iter_tree_contents
 from dulwich.repo import Repo
 
 from footnote_edge.sources.kinds.git import PORTS, GitSecrets, GitSettings, SshPlace, checked_host_key
+from footnote_edge.sources.kinds.git_folder import leads_out
 from footnote_edge.sources.kinds.git_http import TIMEOUT_SECONDS, GitHttp, HeldBack
 from footnote_edge.sources.kinds.git_ssh import GitSsh, refusal
 from footnote_edge.sources.net.addresses import AddressRefused, permitted
@@ -101,13 +102,16 @@ class GitConnection:
                 await self._fetch_remote(asyncio.get_running_loop())
 
     def _open_local(self, path: str) -> None:
-        allowed = self._opening.policy.folder_for(self._opening.tenant_id, path)
+        policy = self._opening.policy
+        allowed = policy.folder_for(self._opening.tenant_id, path)
         if allowed is None:
             raise SourceRefused("The operator does not allow sources to read this repository.")
         try:
+            if leads_out(allowed, lambda real: policy.folder_for(self._opening.tenant_id, str(real)) is not None):
+                raise SourceRefused("The repository has parts outside the folders that the operator allows.")
             self._repo = Repo(str(allowed))
             self._commit = self._branch({bytes(name): bytes(sha) for name, sha in self._repo.get_refs().items()})
-        except (NotGitRepository, OSError):
+        except (NotGitRepository, OSError, RuntimeError):  # a RuntimeError is a loop of links
             raise SourceUnavailable("There is no Git repository.") from None
 
     async def _fetch_remote(self, loop: asyncio.AbstractEventLoop) -> None:

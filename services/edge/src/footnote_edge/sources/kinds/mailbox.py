@@ -1,13 +1,17 @@
 """Server mailboxes: mbox files and Maildir folders that the operator allows. Mails become eml files.
 
+Links are not followed: they would lead out of the folder.
+
 `headers`, `header_text` and `mail_file` serve mailboxes of every kind.
 """
 
 import asyncio
 import hashlib
 import mailbox
+import os
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import HeaderParser
@@ -16,6 +20,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from footnote_edge.sources.opened_file import regular
 from footnote_edge.sources.patterns import Selecting, wanted
 from footnote_edge.sources.ports import (
     Item,
@@ -75,7 +80,7 @@ class MailboxConnection:
     def __init__(self, opening: Opening) -> None:
         self._settings: MailboxSettings = opening.settings
         self._opening = opening
-        self._box: mailbox.mbox | mailbox.Maildir | None = None
+        self._box: _Mbox | _Maildir | None = None
         self._lock = threading.Lock()
         self._seen: set[str] = set()
 
@@ -87,7 +92,9 @@ class MailboxConnection:
             yield Page(items)
         # A mailbox written during the read may have shown half a mail, or missed one.
         changed = await asyncio.to_thread(self._state) != before
-        yield Page(partial="The mailbox changed while it was read." if changed else "")
+        links = self._box.links if isinstance(self._box, _Maildir) else 0
+        warnings = [f"{links} links were left out: they may lead out of the folder."] if links else []
+        yield Page(partial="The mailbox changed while it was read." if changed else "", warnings=warnings)
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
         """Yield a mail; raises ItemGone if another one has taken its place."""
@@ -109,16 +116,16 @@ class MailboxConnection:
         found = path.is_dir() if self._settings.format == "maildir" else path.is_file()
         if not found:
             raise SourceUnavailable("The mailbox does not exist.")
-        if self._settings.format == "maildir" and not (path / "cur").is_dir():
+        mails = path / "cur"
+        if self._settings.format == "maildir" and (mails.is_symlink() or not mails.is_dir()):
             raise SourceRefused("The folder is no Maildir: it has no folder 'cur'.")
         return path
 
-    def _open(self) -> mailbox.mbox | mailbox.Maildir:
+    def _open(self) -> "_Mbox | _Maildir":
         if self._box is None:
             path = self._path()
             try:
-                maildir = self._settings.format == "maildir"
-                self._box = mailbox.Maildir(path, create=False) if maildir else _ReadOnly(path, create=False)
+                self._box = _Maildir(path) if self._settings.format == "maildir" else _Mbox(path)
             except OSError:
                 raise SourceUnavailable("The mailbox cannot be read.") from None
         return self._box
@@ -132,7 +139,10 @@ class MailboxConnection:
 
     def _walk(self) -> Iterator[Item]:
         with self._lock:
-            keys = [str(key) for key in self._open().keys()]  # noqa: SIM118 - a mailbox iterates over its mails
+            try:
+                keys = [str(key) for key in self._open().keys()]  # noqa: SIM118 - a mailbox iterates over its mails
+            except OSError:
+                raise SourceUnavailable("The mailbox cannot be read.") from None
         for key in keys:
             body = self._read(key)
             if body is None:
@@ -146,7 +156,7 @@ class MailboxConnection:
             box = self._open()
             try:
                 # An mbox numbers its mails, contrary to the library's type hints.
-                name: Any = key if isinstance(box, mailbox.Maildir) else int(key)
+                name: Any = key if isinstance(box, _Maildir) else int(key)
                 return bytes(box.get_bytes(name))
             except (KeyError, ValueError):
                 return None
@@ -171,18 +181,66 @@ class MailboxConnection:
         )  # fmt: skip
 
 
-class _ReadOnly(mailbox.mbox):
-    """An mbox that is never opened for writing."""
+class _Mbox(mailbox.mbox):
+    """An mbox that is never written, and whose file was checked after it was opened."""
 
-    def __init__(self, path: Path, *, create: bool) -> None:
-        super().__init__(path, create=create)
+    def __init__(self, path: Path) -> None:
+        file = regular(path)
+        try:
+            super().__init__(f"/dev/fd/{file.fileno()}", create=False)
+        except BaseException:
+            file.close()
+            raise
         opened: Any = self._file
         opened.close()
-        self._file: Any = path.open("rb")
+        self._file: Any = file
 
     def close(self) -> None:
         """Close without writing anything."""
         self._file.close()
+
+
+class _Maildir:
+    """The mails of a Maildir. The standard library's class would follow links, and wait for pipes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: dict[str, tuple[str, str]] = {}
+        self.links = 0
+
+    def keys(self) -> list[str]:
+        """Return the keys of the mails: their file names without flags."""
+        self._files, self.links = {}, 0
+        for part in ("cur", "new"):
+            with suppress(FileNotFoundError), _folder(self._path / part) as folder, os.scandir(folder) as entries:
+                for entry in entries:
+                    self.links += entry.is_symlink()
+                    if entry.is_file(follow_symlinks=False):
+                        self._files[entry.name.partition(":")[0]] = (part, entry.name)
+        return list(self._files)
+
+    def get_bytes(self, key: str) -> bytes:
+        """Return a mail; raises KeyError if it is gone, OSError if it is a link by now."""
+        for again in (False, True):
+            if again:
+                self.keys()  # a mail's file is renamed when the mail is read, or marked
+            if key in self._files:
+                part, name = self._files[key]
+                with suppress(FileNotFoundError), _folder(self._path / part) as folder, regular(name, folder) as file:
+                    return file.read()
+        raise KeyError(key)
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
 
 
 def _some(walk: Iterator[Item]) -> list[Item]:
