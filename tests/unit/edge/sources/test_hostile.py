@@ -4,7 +4,8 @@ import asyncio
 import gzip
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ import pytest
 from footnote_edge.sources.kinds.feed import FEED
 from footnote_edge.sources.kinds.mailbox import header_text
 from footnote_edge.sources.kinds.web import WEB
+from footnote_edge.sources.kinds.web_pages import _charset
 from footnote_edge.sources.net.addresses import AddressRefused, is_public, permitted
-from footnote_edge.sources.net.client import Client, checked, normal
+from footnote_edge.sources.net.client import Client, Head, checked, normal
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import ItemFailed, Opening, SourceRefused, SourceUnavailable
-from footnote_edge.sources.registry import parsed
+from footnote_edge.sources.registry import check, parsed
 from footnote_edge.sources.testing import Memory, listing
+from footnote_kit.errors import InvalidArgument
 from support.source_servers import Reply, Site, site
 
 INSIDE = [
@@ -341,3 +344,56 @@ def test_a_long_subject_takes_no_time() -> None:
     began = time.process_time()
     assert header_text("=?a?q?x" * 15_000).startswith("=?a?q?x")
     assert time.process_time() - began < 0.05
+
+
+def test_a_long_media_type_takes_no_time() -> None:
+    began = time.process_time()
+    assert _charset(Head("https://x.example/", 200, {"content-type": 'text/html;"' + ";" * 63_000})) == ""
+    assert time.process_time() - began < 0.05
+    assert _charset(Head("https://x.example/", 200, {"content-type": "text/html; charset=UTF-16"})) == "UTF-16"
+
+
+@asynccontextmanager
+async def longest_pause(most: float) -> AsyncIterator[None]:
+    """Check that the event loop never stands still for long, by the processor time of its own thread."""
+    pauses = [0.0]
+
+    async def look() -> None:
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0.001)
+            pauses.append(time.thread_time() - began)
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+        await asyncio.sleep(0.01)  # it sees the last one
+    finally:
+        looking.cancel()
+    assert max(pauses) < most
+
+
+@pytest.mark.parametrize("mode", ["site", "sitemap"])
+async def test_a_page_of_many_links_leaves_the_loop_alone(web: Site, tmp_path: Path, mode: str) -> None:
+    """Each link is held against each pattern of the source, and both are chosen by strangers."""
+    path, links = "/" + "a" * 100, range(5_000)
+    settings: dict[str, Any] = {"mode": mode, "exclude": [f"/{'*a' * 18}*{number}x*" for number in range(100)]}
+    if mode == "site":
+        web.page(
+            "/", "".join(f"<a href={path}{number}>x</a>" for number in links), head="<meta name=robots content=noindex>"
+        )
+    else:
+        named = "".join(f"<url><loc>{web.base}{path}{number}</loc></url>" for number in links)
+        web.put("/sitemap.xml", f"<urlset>{named}</urlset>".encode(), "application/xml")
+    settings |= {"max_pages": 1, "delay": 0}
+    connection = WEB.open(opening(WEB, tmp_path, f"{web.base}/{'' if mode == 'site' else 'sitemap.xml'}", **settings))
+    try:
+        async with longest_pause(0.05):
+            await listing(connection, Memory())
+    finally:
+        await connection.close()
+
+
+def test_a_pattern_has_few_stars() -> None:
+    with pytest.raises(InvalidArgument, match="at most 20"):
+        check(WEB, {"url": "https://x.example/", "exclude": ["/" + "*a" * 21]}, {})

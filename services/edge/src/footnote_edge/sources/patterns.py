@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -30,7 +30,15 @@ def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     return not any(matches(one, name) for one in exclude)
 
 
-Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+def _few_stars(pattern: str) -> str:
+    if pattern.count("*") > _MOST_STARS:
+        raise ValueError(f"must have at most {_MOST_STARS} *")
+    return pattern
+
+
+_MOST_STARS = 20
+"""A pattern is looked for from star to star in each of up to 20 000 links of a page."""
+Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_few_stars)]
 
 
 class Selecting(BaseModel):

@@ -4,8 +4,9 @@ Only the source's own credentials are used, never the deployment's. Endpoints ot
 operator's permission, since obstore resolves names by itself.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -45,8 +46,7 @@ class BucketConnection:
             stream = self._store().list(prefix or None, offset=cursor or None, chunk_size=_PAGE)
             async for found in stream:
                 last = str(found[-1]["path"]) if found else cursor
-                named = [one for one in found if self._wanted(str(one["path"]), int(one["size"]))]
-                yield Page([self._item(one) for one in named], cursor=last)
+                yield Page(await asyncio.to_thread(self._items, found), cursor=last)
         except (BaseError, OSError) as error:
             raise _failure(error) from None
 
@@ -63,6 +63,9 @@ class BucketConnection:
 
     async def close(self) -> None:
         """Nothing to close."""
+
+    def _items(self, found: Sequence[Any]) -> Sequence[Item]:
+        return [self._item(one) for one in found if self._wanted(str(one["path"]), int(one["size"]))]
 
     def _wanted(self, key: str, size: int) -> bool:
         folder = key.endswith("/") and not size

@@ -1,5 +1,6 @@
 """RSS and Atom feeds: an entry is a document. Entries that left the feed stay, since feeds show only their newest."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from html import escape
@@ -57,7 +58,7 @@ class FeedConnection:
         """Yield the entries of the feed."""
         await self._requests.begin(self._settings.url)
         entries = await self._entries()
-        items = [self._item(entry) for entry in entries if self._wanted(entry)]
+        items = await asyncio.to_thread(lambda: [self._item(entry) for entry in entries if self._wanted(entry)])
         yield Page(items, keeps_others=self._settings.keep)
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:

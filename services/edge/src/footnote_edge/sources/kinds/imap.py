@@ -1,7 +1,7 @@
 """Mailboxes of mail servers, by IMAP over TLS. A mail never changes under its number: only new ones are fetched."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,6 +25,8 @@ from footnote_edge.sources.ports import (
 _PAGE = 500
 _PART = 256 * 1024
 _MAIL_PORTS = (993,)
+Head = tuple[int, int, dict[str, str]]
+"""Number, size and headers of a mail."""
 
 
 class ImapSettings(Selecting):
@@ -70,8 +72,8 @@ class ImapConnection:
             items = [self._item(ids[number], before[ids[number]].memo) for number in part if ids[number] in before]
             fresh = [number for number in part if ids[number] not in before]
             heads = await self._blocking(lambda numbers=fresh: list(folder.heads(numbers)))
-            items += [self._item(ids[number], _memo(size, head)) for number, size, head in heads if number in ids]
-            chosen = [item for item in items if self._wanted(item)]
+            items += await asyncio.to_thread(self._items, ids, heads)
+            chosen = await asyncio.to_thread(list, filter(self._wanted, items))
             yield Page(chosen, cursor=f"{folder.validity}:{part[-1]}")
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
@@ -113,6 +115,9 @@ class ImapConnection:
         """Run one command at a time in a thread: a connection answers them in turn."""
         async with self._lock:
             return await asyncio.to_thread(work)
+
+    def _items(self, ids: Mapping[int, str], heads: Sequence[Head]) -> Sequence[Item]:
+        return [self._item(ids[number], _memo(size, head)) for number, size, head in heads if number in ids]
 
     def _wanted(self, item: Item) -> bool:
         return wanted(str(item.memo["subject"]), self._settings.include, self._settings.exclude)

@@ -1,5 +1,6 @@
 """Crawls a site by its links: breadth first, below the start address."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
@@ -155,10 +156,11 @@ class Crawl:
                 self._keep(gathered, url, before, error)
                 links = self._known_links(gathered, before)
             if depth < self._depth:
-                for link in links:
-                    if link not in seen and self._within(link) and len(waiting) < _MOST_WAITING:
-                        seen.add(link)
-                        waiting.append((link, depth + 1))
+                fresh = [link for link in links if link not in seen]
+                inside = await asyncio.to_thread(list, filter(self._within, fresh))
+                inside = inside[: max(_MOST_WAITING - len(waiting), 0)]
+                seen.update(inside)
+                waiting += [(link, depth + 1) for link in inside]
             if gathered.full():
                 yield gathered.page()
         yield gathered.last()

@@ -1,5 +1,6 @@
 """One address of a web site: requested, compared with its known state, and reduced to its main text."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ _FILES = {
 """Accepted media types beside pages, with the suffix of their files."""
 _MOST_LINKS_KEPT = 40_000  # characters; a page with more is read again each time
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
+_LONGEST_TYPE = 200
+"""In characters: the standard library takes quadratic time in a media type's length."""
 GONE = (404, 410)
 
 
@@ -97,7 +100,8 @@ class Pages:
         html = await answer.read(min(PAGE_BYTES, self._policy.item_bytes))
         read = await self._reader.read("page", html, base=head.url, encoding=_charset(head))
         url = normal(head.url)
-        links, more = tuple(dict.fromkeys(normal(link) for link in read["links"])), bool(read["more_links"])
+        found: dict[str, None] = await asyncio.to_thread(lambda: dict.fromkeys(map(normal, read["links"])))
+        links, more = tuple(found), bool(read["more_links"])
         canonical = normal(read["canonical"]) if read["canonical"] else ""
         identity = canonical if canonical and urlsplit(canonical)[:2] == urlsplit(url)[:2] else url
         if read["noindex"]:
@@ -147,7 +151,7 @@ def _conditions(head: Head) -> dict[str, str]:
 
 def _charset(head: Head) -> str:
     message = Message()
-    message["content-type"] = head.headers.get("content-type", "")
+    message["content-type"] = head.headers.get("content-type", "")[:_LONGEST_TYPE]
     found = message.get_param("charset", "")
     return found if isinstance(found, str) else ""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
@@ -20,7 +20,7 @@ SITEMAP_BYTES = 50 * 1024 * 1024
 _MOST_SITEMAPS = 200
 _DEEPEST = 3
 _BATCH = 200
-Named = tuple[list[tuple[str, str]], list[str]]
+Named = tuple[list[list[str]], list[str]]
 """Pages with their last changes, and further sitemaps."""
 
 
@@ -68,7 +68,6 @@ class Sitemaps:
     async def _named(self, gathered: Gathered) -> dict[str, str]:
         """Return the addresses in the sitemaps, of this site only, with their last changes."""
         begin = self._limits.url
-        origin = urlsplit(begin)[:2]
         first = [begin] if urlsplit(begin).path.endswith((".xml", ".xml.gz", ".txt")) else await self._announced(begin)
         waiting, seen, named = [(url, 1) for url in first], set(first), dict[str, str]()
         while waiting:
@@ -80,24 +79,36 @@ class Sitemaps:
                     raise SourceRefused(str(error)) if isinstance(error, ItemFailed) else error from None
                 gathered.partial = gathered.partial or f"The sitemap {url[:200]} cannot be read."
                 continue
-            for page, changed in pages:
-                address = joined(url, page)
-                path = urlsplit(address)
-                inside = path[:2] == origin
-                if inside and wanted(path.path, self._limits.include, self._limits.exclude):
-                    named[address] = changed
+            named |= await asyncio.to_thread(self._chosen, url, pages)
             if len(named) > self._limits.max_pages:
                 break
-            for inner in more:
-                address = joined(url, inner)
-                if address in seen or urlsplit(address)[:2] != origin:
+            for address in await asyncio.to_thread(self._inner, url, more):
+                if address in seen:
                     continue
                 if depth >= _DEEPEST or len(seen) >= _MOST_SITEMAPS:
                     gathered.partial = "The site has more sitemaps, or deeper ones, than are read."
-                    continue
+                    break
                 seen.add(address)
                 waiting.append((address, depth + 1))
         return named
+
+    def _chosen(self, sitemap: str, pages: Iterable[Sequence[str]]) -> dict[str, str]:
+        """Return the selected pages of this site, with their last changes."""
+        origin, chosen = urlsplit(self._limits.url)[:2], {}
+        for page, changed in pages:
+            address = joined(sitemap, page)
+            parts = urlsplit(address)
+            if parts[:2] == origin and wanted(parts.path, self._limits.include, self._limits.exclude):
+                chosen[address] = changed
+                if len(chosen) > self._limits.max_pages:
+                    break
+        return chosen
+
+    def _inner(self, sitemap: str, references: Iterable[str]) -> dict[str, None]:
+        """Return the sitemaps of this site that another one names."""
+        origin = urlsplit(self._limits.url)[:2]
+        addresses = (joined(sitemap, one) for one in references)
+        return dict.fromkeys(one for one in addresses if urlsplit(one)[:2] == origin)
 
     async def _announced(self, url: str) -> Sequence[str]:
         rules = await self._requests.rules(url)
@@ -114,7 +125,7 @@ class Sitemaps:
         if xml.startswith(b"\x1f\x8b"):
             xml = await asyncio.to_thread(_unpacked, xml)
         read = await self._reader.read("sitemap", xml)
-        return [(str(page), str(changed)) for page, changed in read["pages"]], [str(one) for one in read["sitemaps"]]
+        return read["pages"], read["sitemaps"]
 
 
 def _unpacked(data: bytes) -> bytes:
