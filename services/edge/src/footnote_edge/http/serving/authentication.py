@@ -17,6 +17,8 @@ from footnote_edge.http.serving.problems import refuse
 
 WORKING = "footnote.working"
 """Key in a request's scope for the context manager around work on its body: the caller's turn."""
+TENANT = "footnote.tenant"
+"""Key in a request's scope for the caller's tenant."""
 
 ActionOf = Callable[[str, str], str]
 """Returns the RPC of a method and a path, "" for none."""
@@ -56,6 +58,7 @@ class AuthenticationLayer:
             try:
                 caller = (await self._authenticator.authenticate(_credentials(headers))).scope
                 self._shares.check(caller.tenant_id)
+                scope[TENANT] = caller.tenant_id
                 scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
             except FootnoteError as error:
                 action = self._action_of(scope["method"], scope["path"]) or AUTHENTICATE

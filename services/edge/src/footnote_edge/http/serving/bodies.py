@@ -5,16 +5,22 @@ Time counts only while the application waits for the caller, so that a caller is
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, ResourceExhausted
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from footnote_edge.http.serving.authentication import TENANT
 from footnote_edge.http.serving.problems import refuse
 
 MAX_HELD = 256 * 1024 * 1024
-"""Maximum bytes in memory of all bodies that are read whole."""
+"""Maximum bytes in memory of all bodies that are read whole, beyond the first `FREE` of each."""
+FREE = 64 * 1024
+"""Bytes of each body that are not counted: most requests have no more, and the limit of connections bounds them."""
+_SHARE = 2
+"""A tenant holds at most this many times the free bytes: alone two thirds, and there is always room for another."""
 
 LimitOf = Callable[[str, str], int | None]
 """Maximum body size by method and path; None for a streamed body."""
@@ -31,7 +37,7 @@ class Bodies:
         self._limit_of = limit_of
         self._grace_seconds = grace_seconds
         self._rate = rate
-        self._held = 0
+        self._held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -43,7 +49,8 @@ class Bodies:
         if limit is not None and declared.isdecimal() and int(declared) > limit:
             await refuse(too_long(limit), scope, receive, send)
             return
-        body = _Body(self, limit, receive)
+        tenant = str(scope.get(TENANT, ""))
+        body = _Body(self, tenant, limit, receive)
         refused = started = False
 
         async def watched() -> Message:
@@ -68,15 +75,17 @@ class Bodies:
             if not refused:  # otherwise the application failed on the truncated body
                 raise
         finally:
-            self._held -= body.held
+            self._held[tenant] -= body.held
+            if not self._held[tenant]:
+                del self._held[tenant]
 
-    def hold(self, size: int) -> None:
-        """Count bytes that a request holds; raises ResourceExhausted if all requests together hold too many."""
-        if self._held + size > MAX_HELD:
+    def hold(self, tenant: str, size: int) -> None:
+        """Count bytes that a request holds; raises ResourceExhausted if its tenant's share of the rest is smaller."""
+        if self._held[tenant] + size > _SHARE * (MAX_HELD - self._held.total() - size):
             raise ResourceExhausted(
                 "Too many large requests at a time; try again.", reason="RATE_LIMITED", retry_after=1.0
             )
-        self._held += size
+        self._held[tenant] += size
 
     def allowed(self, received: int) -> float:
         """Return the seconds allowed for a body so far."""
@@ -86,8 +95,9 @@ class Bodies:
 class _Body:
     """The body of one request in progress."""
 
-    def __init__(self, bodies: Bodies, limit: int | None, receive: Receive) -> None:
+    def __init__(self, bodies: Bodies, tenant: str, limit: int | None, receive: Receive) -> None:
         self._bodies = bodies
+        self._tenant = tenant
         self._limit = limit
         self._receive = receive
         self._received = 0
@@ -115,8 +125,9 @@ class _Body:
         if self._limit is not None:
             if self._received > self._limit:
                 raise too_long(self._limit)
-            self._bodies.hold(size)
-            self.held += size
+            counted = max(self._received - FREE, 0) - self.held
+            self._bodies.hold(self._tenant, counted)
+            self.held += counted
         return message
 
 
