@@ -201,3 +201,24 @@ async def test_a_call_that_is_refused_in_the_moment_of_its_cancellation_gives_no
     assert callers.lane._working == 1
     await callers.end()
     assert callers.lane._working == 0
+
+
+async def test_calls_of_a_tenant_that_never_end_leave_places_to_others() -> None:
+    lane = ConcurrencyLimiter("uploads", Size(64, 10.0))
+    callers = Callers(lane)
+    try:
+        await callers.come(*["a"] * 100)
+        while len(callers.order) < 64:  # noqa: ASYNC110 - alone it gets all places, step by step
+            await asyncio.sleep(ADJUST_SECONDS / 4)
+        await asyncio.sleep(ADJUST_SECONDS * 2)
+        assert callers.order == ["a"] * 64
+        lane.check("b")
+        await callers.come(*["b"] * 6)
+        assert callers.order[64:] == ["b"] * 4
+        await callers.come("c", "c", "c", "d", "d")
+        assert callers.order[68:] == ["c", "c", "d"]
+        assert not callers.refused
+    finally:
+        await callers.end()
+    async with lane.working("a"):  # all places are free again, and nobody's are counted on
+        assert lane.waiting == 0

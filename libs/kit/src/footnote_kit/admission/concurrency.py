@@ -1,6 +1,7 @@
 """Concurrency limiters with load shedding: calls beyond the capacity are refused at once, with a time to retry.
 
-Each kind of call has a lane with a number of concurrent calls and a bounded queue, served round-robin by tenant. A call
+Each kind of call has a lane with a number of concurrent calls and a bounded queue, served round-robin by tenant. A
+tenant alone may use all places; a few more are kept for tenants that hold none or few, since a call may last. A call
 whose expected wait is too long is refused on arrival, not at its deadline. When calls turn out to cost more than
 expected, the ends of the longest queues are refused as well.
 
@@ -12,10 +13,11 @@ not load the loop and soon reach the full concurrency; for CPU-bound calls, more
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from footnote_kit.admission.fair_shares import ProcessorMeter
 from footnote_kit.admission.fair_slots import Turn, granted
@@ -27,6 +29,8 @@ WAITING_PER_PLACE = 16
 """Queue places per concurrent call, as long as the expected wait is short enough."""
 TENANTS_PART = 0.75
 """Fraction of the queue places that one tenant may use."""
+PLACES_PER_SPARE = 8
+"""Places for each spare one, which only a tenant that holds fewer places than there are spare ones may take."""
 DEADLINES_PART = 0.5
 """Fraction of its deadline that a call may spend waiting."""
 LEAST_AT_ONCE = 4
@@ -72,6 +76,7 @@ class ConcurrencyLimiter:
         self._room = min(size.at_once, LEAST_AT_ONCE)
         self._timer: asyncio.TimerHandle | None = None
         self._working = 0
+        self._held: Counter[str] = Counter()
         self._waiting = 0
         self._lines: OrderedDict[str, deque[Turn]] = OrderedDict()
         self._known = 0
@@ -85,7 +90,7 @@ class ConcurrencyLimiter:
 
     def check(self, tenant: str) -> None:
         """Raise ResourceExhausted for a call that would be refused if it arrived now."""
-        if self._working < self._room and not self._waiting:
+        if self._may_begin(tenant):
             return
         if self._waiting >= self._places or len(self._lines.get(tenant, ())) >= self._places * TENANTS_PART:
             raise self._refusal("full")
@@ -96,8 +101,8 @@ class ConcurrencyLimiter:
     async def working(self, tenant: str) -> AsyncIterator[None]:
         """Wait for a place and hold it; raises ResourceExhausted at once, or after too long a wait."""
         self.check(tenant)
-        if self._working < self._room and not self._waiting:
-            self._working += 1
+        if self._may_begin(tenant):
+            self._begin(tenant)
         else:
             await self._wait(tenant)
         began, had = self._clock(), self._machine.meter.enter()
@@ -105,8 +110,22 @@ class ConcurrencyLimiter:
             yield
         finally:
             self._learn(self._clock() - began, self._machine.meter.leave() - had)
-            self._release()
+            self._release(tenant)
             self._thin_out()
+
+    def _may_begin(self, tenant: str) -> bool:
+        """Return whether a call that arrives now need not wait."""
+        if self._working < self._room:
+            return not self._waiting
+        return tenant not in self._lines and self._has_spare(tenant)
+
+    def _has_spare(self, tenant: str) -> bool:
+        """Return whether one of the spare places is for this tenant: they halve with each tenant that takes some."""
+        return self._held[tenant] < self._room + self._room // PLACES_PER_SPARE - self._working
+
+    def _begin(self, tenant: str) -> None:
+        self._working += 1
+        self._held[tenant] += 1
 
     def _learn(self, seconds: float, cost: float) -> None:
         """Update the average duration and the average processor seconds of a call."""
@@ -122,7 +141,7 @@ class ConcurrencyLimiter:
         self._waiting += 1
         self._look_later()
         try:
-            if not await granted(turn, self._timeout(), self._release):
+            if not await granted(turn, self._timeout(), partial(self._release, tenant)):
                 raise self._refusal("late")
         finally:
             self._waiting -= 1
@@ -132,22 +151,32 @@ class ConcurrencyLimiter:
                 if not line and self._lines.get(tenant) is line:
                     del self._lines[tenant]
 
-    def _release(self) -> None:
+    def _release(self, tenant: str) -> None:
         self._working -= 1
+        self._held[tenant] -= 1
+        if not self._held[tenant]:
+            del self._held[tenant]
         self._next()
 
     def _next(self) -> None:
         """Give free places to waiting calls, round-robin by tenant."""
-        while self._working < self._room and self._lines:
-            tenant, line = next(iter(self._lines.items()))
+        while (tenant := self._next_tenant()) is not None:
+            line = self._lines[tenant]
             turn = line.popleft()
             if line:
                 self._lines.move_to_end(tenant)
             else:
                 del self._lines[tenant]
             if not turn.done():
-                self._working += 1
+                self._begin(tenant)
                 turn.set_result(None)
+
+    def _next_tenant(self) -> str | None:
+        if self._working < self._room:
+            return next(iter(self._lines), None)
+        if self._working >= self._room + self._room // PLACES_PER_SPARE:
+            return None
+        return next(filter(self._has_spare, self._lines), None)
 
     def _thin_out(self) -> None:
         """Refuse calls at the ends of the longest queues while more wait than can be served in time."""
