@@ -22,7 +22,7 @@ from footnote_kit.errors import (
 
 from footnote.client.asynchronous import AsyncClient
 from footnote.client.connection import KeyProblem
-from footnote.client.failures import Unimplemented
+from footnote.client.failures import Closed, Unimplemented
 from footnote.client.repeating import Retry
 from footnote.client.synchronous import Client
 from footnote.client.uploads import UploadResult
@@ -32,6 +32,7 @@ __all__ = [
     "AlreadyExists",
     "AsyncClient",
     "Client",
+    "Closed",
     "DeadlineExceeded",
     "FailedPrecondition",
     "FootnoteError",

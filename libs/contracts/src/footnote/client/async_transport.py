@@ -10,6 +10,7 @@ import grpc.aio
 from footnote_kit.status import FinalStatus
 
 from footnote.client.connection import Connection
+from footnote.client.failures import Closed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -64,18 +65,50 @@ class Requests:
 
 
 async def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
-    """Return the response of one call; raises CallError with the peer's status, or what making `Requests` raised."""
+    """Return the response of one call.
+
+    Raises CallError with the peer's status, Closed, or what making `Requests` raised.
+    """
     requests = request if isinstance(request, Requests) else None
-    rpc = plain(request if requests is None else requests.each(), timeout=timeout, metadata=metadata)
+    rpc = _begun(plain, request if requests is None else requests.each(), timeout, metadata)
     ending = FinalStatus(rpc)
     try:
         return await rpc
     except asyncio.CancelledError:
-        if requests is None or requests.error is None:
+        if requests is not None and requests.error is not None:
+            raise requests.error from None
+        if _is_cancelled():
             raise
-        raise requests.error from None
+        raise Closed from None
     except CallError as error:
         raise await ending.of(error) from None
+
+
+async def responses(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> AsyncIterator[Any]:
+    """Yield the responses of a streamed call, and cancel it at the end; raises CallError or Closed."""
+    rpc = _begun(plain, request, timeout, metadata)
+    try:
+        async for item in rpc:
+            yield item
+    except asyncio.CancelledError:
+        if _is_cancelled():
+            raise
+        raise Closed from None
+    finally:
+        rpc.cancel()
+
+
+def _begun(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
+    try:
+        return plain(request, timeout=timeout, metadata=metadata)
+    except grpc.aio.UsageError:
+        raise Closed from None
+
+
+def _is_cancelled() -> bool:
+    """Whether the caller's task is cancelled; closing a channel also ends calls in flight with CancelledError."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 class Transport(grpc.aio.Channel):

@@ -23,6 +23,7 @@ from footnote.client.async_transport import (
     opened,
     pause,
     response,
+    responses,
 )
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
 from footnote.client.failures import Unimplemented, failure_of
@@ -30,6 +31,7 @@ from footnote.client.repeating import Attempts, Retry, prepared
 from footnote.client.uploads import Content, Group, UploadResult, described, grouped, messages
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
 from footnote.edge.v1.answers_pb2_grpc import AnswersServiceStub
+from footnote.edge.v1.audit_pb2_grpc import AuditServiceStub
 from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceStub
 from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceStub
 from footnote.edge.v1.documents_pb2 import (
@@ -39,10 +41,14 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentResponse,
 )
 from footnote.edge.v1.documents_pb2_grpc import DocumentsServiceStub
+from footnote.edge.v1.evaluations_pb2_grpc import EvaluationsServiceStub
 from footnote.edge.v1.keys_pb2_grpc import KeysServiceStub
+from footnote.edge.v1.limits_pb2_grpc import LimitsServiceStub
 from footnote.edge.v1.operations_pb2_grpc import OperationsServiceStub
 from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceStub
+from footnote.edge.v1.sources_pb2_grpc import SourcesServiceStub
 from footnote.edge.v1.system_pb2_grpc import SystemServiceStub
+from footnote.edge.v1.tables_pb2_grpc import TablesServiceStub
 from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceStub
 
 
@@ -56,7 +62,8 @@ class AsyncClient:
     trusted authorities, and for mTLS the client's certificate and key. `headers` is called before each call and returns
     further metadata.
 
-    The client connects at the first call. Failures are FootnoteErrors. ValueError for contradictory options.
+    The client connects at the first call. Failures are FootnoteErrors; that of a call whose client is closed is Closed.
+    ValueError for contradictory options.
     """
 
     def __init__(
@@ -87,13 +94,18 @@ class AsyncClient:
         self._documents = DocumentsServiceStub(once)
         self._once = AnswersServiceStub(once)
         self.answers = AnswersServiceStub(self.channel)
+        self.audit = AuditServiceStub(self.channel)
         self.collections = CollectionsServiceStub(self.channel)
         self.conversations = ConversationsServiceStub(self.channel)
         self.documents = DocumentsServiceStub(self.channel)
+        self.evaluations = EvaluationsServiceStub(self.channel)
         self.keys = KeysServiceStub(self.channel)
+        self.limits = LimitsServiceStub(self.channel)
         self.operations = OperationsServiceStub(self.channel)
         self.providers = ProvidersServiceStub(self.channel)
+        self.sources = SourcesServiceStub(self.channel)
         self.system = SystemServiceStub(self.channel)
+        self.tables = TablesServiceStub(self.channel)
         self.vectors = VectorsServiceStub(self.channel)
 
     async def __aenter__(self) -> Self:
@@ -313,16 +325,15 @@ class AsyncChannel(Transport):
         sent, repeatable = prepared(method, request, wiring.retry)
         attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
         while True:
-            call = plain(sent, timeout=attempts.remaining(), metadata=wiring.metadata())
             try:
-                async for item in call:
-                    begun = True
-                    yield item
+                items = responses(plain, sent, attempts.remaining(), wiring.metadata())
+                async with closing(items) as open_items:
+                    async for item in open_items:
+                        begun = True
+                        yield item
                 return
             except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
-            finally:
-                call.cancel()
             if begun:
                 raise failure from cause
             await _wait(attempts, failure, cause)

@@ -22,6 +22,18 @@ _UNREACHABLE = (
     ),
     (("refused", "failed to connect", "unreachable"), "No server at {address}.", "Start one with: footnote serve all"),
 )
+_CLOSED = "Channel closed!"
+"""In gRPC's message for calls in flight when a channel for threads is closed."""
+
+
+class Closed(FootnoteError):
+    """The client was closed before the call or during it."""
+
+    code = "CANCELLED"
+    default_reason = ""
+
+    def __init__(self) -> None:
+        super().__init__("The client was closed.")
 
 
 class Unimplemented(FootnoteError):
@@ -36,6 +48,8 @@ def failure_of(error: Any, address: str, *, begun: bool = False) -> FootnoteErro
     `error` is gRPC's exception, of a class for threads or one for event loops, with the same methods. `begun` says that
     part of a streamed answer had arrived.
     """
+    if error.code() is grpc.StatusCode.CANCELLED and _CLOSED in (error.details() or ""):
+        return Closed()
     if all(key != DETAILS_KEY for key, _ in error.trailing_metadata() or ()):
         plain = _of_transport(error, address, begun)
         if plain is not None:

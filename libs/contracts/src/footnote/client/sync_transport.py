@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 import grpc
 
 from footnote.client.connection import Connection
+from footnote.client.failures import Closed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -56,14 +57,32 @@ class Requests:
 
 
 def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
-    """Return the response of one call; raises CallError, or what making `Requests` raised."""
+    """Return the response of one call; raises CallError, Closed, or what making `Requests` raised."""
     requests = request if isinstance(request, Requests) else None
     try:
-        return plain(request if requests is None else requests.each(), timeout=timeout, metadata=metadata)
+        return _begun(plain, request if requests is None else requests.each(), timeout, metadata)
     except CallError:
         if requests is None or requests.error is None:
             raise
         raise requests.error from None
+
+
+def responses(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Iterator[Any]:
+    """Yield the responses of a streamed call, and cancel it at the end; raises CallError or Closed."""
+    rpc = _begun(plain, request, timeout, metadata)
+    try:
+        yield from rpc
+    finally:
+        rpc.cancel()
+
+
+def _begun(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
+    try:
+        return plain(request, timeout=timeout, metadata=metadata)
+    except ValueError as error:
+        if "closed" not in str(error).lower():
+            raise
+        raise Closed from None
 
 
 class Transport(grpc.Channel):

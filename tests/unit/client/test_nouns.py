@@ -1,0 +1,118 @@
+"""Both clients have a stub for every service, and say so in words when they are closed during a call."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+from footnote.client import AsyncClient, Client, Closed
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.edge.v1.system_pb2 import GetHealthRequest
+from footnote_kit.edge import SERVICES
+from support.doubles.scripted_edge import ScriptedEdge, served
+
+
+class SlowEdge(ScriptedEdge):
+    """Answers nothing."""
+
+    async def GetHealth(self, request: Any, context: Any) -> Any:
+        self.began.set()
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+def edge() -> SlowEdge:
+    """An edge whose calls never end."""
+    return SlowEdge()
+
+
+@pytest.fixture
+def address(edge: SlowEdge) -> Iterator[str]:
+    """Where it listens."""
+    with served(edge) as where:
+        yield where
+
+
+@pytest.mark.parametrize("service", [one.name.removesuffix("Service").lower() for one in SERVICES])
+def test_each_service_has_a_stub(service: str) -> None:
+    with Client("127.0.0.1:1") as client:
+        assert hasattr(client, service)
+
+
+async def _health(client: AsyncClient) -> None:
+    await client.system.GetHealth(GetHealthRequest())
+
+
+async def _answer(client: AsyncClient) -> None:
+    await client.answer("slow")
+
+
+async def _ask(client: AsyncClient) -> None:
+    async for _ in client.ask(AskRequest(question="slow")):
+        pass
+
+
+@pytest.mark.parametrize("call", [_health, _answer, _ask])
+async def test_a_call_of_a_task_says_that_its_client_was_closed(
+    call: Callable[[AsyncClient], Any], address: str, edge: SlowEdge
+) -> None:
+    client = AsyncClient(address)
+    under_way = asyncio.create_task(call(client))
+    assert await asyncio.to_thread(edge.began.wait, 10)
+    await client.close()
+    with pytest.raises(Closed, match="closed"):
+        await asyncio.wait_for(under_way, 10)
+    with pytest.raises(Closed):
+        await asyncio.wait_for(call(client), 10)
+
+
+@pytest.mark.parametrize("call", [_health, _answer, _ask])
+async def test_a_cancelled_task_stays_cancelled(
+    call: Callable[[AsyncClient], Any], address: str, edge: SlowEdge
+) -> None:
+    async with AsyncClient(address) as client:
+        under_way = asyncio.create_task(call(client))
+        assert await asyncio.to_thread(edge.began.wait, 10)
+        under_way.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await under_way
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.system.GetHealth(GetHealthRequest()),
+        lambda client: client.answer("slow"),
+        lambda client: list(client.ask("slow")),
+    ],
+    ids=["health", "answer", "ask"],
+)
+def test_a_call_of_a_thread_says_that_its_client_was_closed(
+    call: Callable[[Client], Any], address: str, edge: SlowEdge
+) -> None:
+    client, caught = Client(address), []
+
+    def called() -> None:
+        try:
+            call(client)
+        except Exception as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=called)
+    thread.start()
+    assert edge.began.wait(10)
+    client.close()
+    thread.join(10)
+    assert [type(error) for error in caught] == [Closed]
+    with pytest.raises(Closed):
+        call(client)
+
+
+async def test_leaving_a_stream_cancels_its_call(address: str, edge: SlowEdge) -> None:
+    async with AsyncClient(address) as client:
+        events: AsyncIterator[Any] = client.ask("slow")
+        await anext(events)
+        assert await asyncio.to_thread(edge.began.wait, 10)
+        await events.aclose()  # type: ignore[attr-defined]
+        assert await asyncio.to_thread(edge.cancelled.wait, 10)
