@@ -16,7 +16,7 @@ from footnote_kit.printable import printable_line
 from footnote_cli.addresses import ADDRESS_VARIABLE, edge_address
 from footnote_cli.console import make_console, print_json
 from footnote_cli.credentials import key_of_file, warn_of_visible_key
-from footnote_cli.errors import EXIT_INTERRUPTED, CommandError
+from footnote_cli.errors import EXIT_INTERRUPTED, CommandError, Interrupted
 from footnote_cli.session import Connection, Session, open_session
 
 P = ParamSpec("P")
@@ -127,17 +127,13 @@ def run(body: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False)
         asyncio.run(_interruptible(body))
     except CommandError as error:
         fail(error, as_json=as_json)
-    except (_Interrupted, KeyboardInterrupt):
+    except (Interrupted, KeyboardInterrupt):
         make_console(stderr=True).print("Interrupted.", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:
         # The reader of our output is gone, as after `| head`. Python would report that again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
-
-
-class _Interrupted(Exception):
-    """Ctrl-C was pressed."""
 
 
 async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -159,7 +155,7 @@ async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if pressed.is_set():
             if not work.cancelled():
                 work.exception()  # retrieved, so that asyncio does not report it
-            raise _Interrupted
+            raise Interrupted
         work.result()
     finally:
         waiting.cancel()

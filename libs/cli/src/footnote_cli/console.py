@@ -6,11 +6,12 @@ terminal: it is printed without control characters.
 
 import json
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO, TypeVar
 
 import typer
 from footnote_kit.printable import escaped, printable, printable_line, whole_numbers
@@ -19,6 +20,9 @@ from google.protobuf.message import Message
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from footnote_cli.errors import Interrupted
+
+T = TypeVar("T")
 # Output into a pipe or file is never cut or wrapped to a screen width.
 _PIPE_WIDTH = 200
 
@@ -79,9 +83,46 @@ def is_screen() -> bool:
     return sys.stdout.isatty()
 
 
+def read_input(read: Callable[[], T]) -> T:
+    """Return what `read` reads from the terminal or the standard input; raises Interrupted on Ctrl-C.
+
+    Nothing else happens meanwhile: it blocks the event loop. Ctrl-C cannot end a read in a thread, for which Python
+    would also wait at the end of the command.
+    """
+    try:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    except ValueError:  # not in the main thread, which alone receives signals
+        return read()
+    try:
+        return read()
+    except KeyboardInterrupt:
+        raise Interrupted from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def can_ask() -> bool:
+    """Whether a person can see a question and answer it."""
+    return sys.stdin.isatty() and _question_stream() is not None
+
+
 def ask_yes(question: str) -> bool:
-    """Ask on the terminal and return whether the answer was yes."""
-    return typer.confirm(printable_line(question))
+    """Ask on the terminal and return whether the answer was yes; raises Abort at the end of the input."""
+    stream = _question_stream() or sys.stderr
+
+    def read() -> str:
+        stream.write(f"{printable_line(question)} [y/N]: ")
+        stream.flush()
+        return sys.stdin.readline()
+
+    if not (answer := read_input(read)):
+        raise typer.Abort
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _question_stream() -> TextIO | None:
+    """Return the stream that shows a question, best not the one with the output; None without a terminal."""
+    return next((stream for stream in (sys.stderr, sys.stdout) if stream.isatty()), None)
 
 
 def print_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -33,6 +33,10 @@ class CommandError(Exception):
         return {"error": {name: value for name, value in error.items() if value}}
 
 
+class Interrupted(Exception):
+    """Ctrl-C was pressed."""
+
+
 def usage_error(message: str, hint: str = "") -> CommandError:
     """Return the error for a wrong call of a command."""
     return CommandError(message, hint, exit_code=EXIT_USAGE)

@@ -1,6 +1,5 @@
 """Parses the values that people type: `key=value` metadata, durations."""
 
-import asyncio
 import json
 import math
 import re
@@ -15,7 +14,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from footnote_cli.console import ask_yes
+from footnote_cli.console import ask_yes, can_ask, read_input
 from footnote_cli.errors import CommandError, usage_error
 
 _EXACT = 2**53
@@ -91,7 +90,7 @@ def parse_filter(text: str) -> Filter | None:
 def read_vector(path: Path) -> list[float]:
     """Return the numbers of a JSON list in a file; "-" is standard input."""
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        text = read_input(lambda: sys.stdin.read()) if str(path) == "-" else path.read_text(encoding="utf-8")
         found = json.loads(text)
         if isinstance(found, list) and found and all(type(one) in (int, float) for one in found):
             return [float(one) for one in found]
@@ -104,7 +103,7 @@ async def confirm(question: str, yes: bool) -> None:
     """Ask before a deletion; without a terminal to ask on, only `yes` confirms."""
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not can_ask():
         raise usage_error("This needs a confirmation, and there is no terminal to ask on.", "Add --yes.")
-    if not await asyncio.to_thread(ask_yes, question):
+    if not ask_yes(question):
         raise typer.Exit(1)

@@ -1,6 +1,5 @@
 """`footnote ask`: answers a question from the documents, as a stream, with footnotes below."""
 
-import asyncio
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from rich.text import Text
 from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.commands.status import own_waterfall
-from footnote_cli.console import as_dict, print_json
+from footnote_cli.console import as_dict, print_json, read_input
 from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.render import answer
 from footnote_cli.render import answer as drawing
@@ -93,7 +92,7 @@ async def ask(
 ) -> None:
     """Ask a question; the answer streams, and its footnotes give the source of each sentence."""
     if question == "-":
-        question = await asyncio.to_thread(read_question, sys.stdin)
+        question = read_input(lambda: read_question(sys.stdin))
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
     conversation = await listing.conversation_id(session, conversation)

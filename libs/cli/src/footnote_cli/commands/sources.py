@@ -3,6 +3,7 @@
 import getpass
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
+from footnote_cli.console import as_dict, print_json, read_input
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.operating import follow_operation, show_end
@@ -284,9 +285,9 @@ def _secrets(names: list[str]) -> Struct:
             except (OSError, UnicodeError) as error:
                 raise usage_error(f"The secret's file cannot be read: {error}", "Give --secret NAME=@FILE.") from None
         elif sys.stdin.isatty():
-            secrets[name] = getpass.getpass(f"{name}: ")
+            secrets[name] = read_input(partial(getpass.getpass, f"{name}: "))
         else:
-            secrets[name] = sys.stdin.readline().rstrip("\r\n")
+            secrets[name] = read_input(lambda: sys.stdin.readline()).rstrip("\r\n")
     return secrets
 
 

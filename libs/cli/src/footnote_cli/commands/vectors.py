@@ -1,6 +1,5 @@
 """`footnote vectors`: adds texts with vectors made elsewhere from JSON lines, lists and deletes them."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from footnote.types.v1.vector_pb2 import VectorRow
 from google.protobuf import json_format
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
+from footnote_cli.console import as_dict, print_json, read_input
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.session import Session
@@ -74,7 +73,7 @@ async def add(
     """Add rows, replacing those with the same ids; rows before a refused one stay."""
     ids: list[str] = []
     found = batches(_lines(file))
-    while rows := await asyncio.to_thread(next, found, None):
+    while rows := read_input(lambda: next(found, None)):
         added = await session.call(session.stub.AddVectors, AddVectorsRequest(collection=collection, rows=rows))
         ids += added.ids
     if session.as_json:
