@@ -104,6 +104,11 @@ def show_end(session: Session, operation: Operation) -> None:
         session.out.print(printable_line(f"{sentence_of(operation)[:1].upper()}{sentence_of(operation)[1:]}"))
         if not ended(operation):
             session.out.print(f"See how far it is: footnote operations watch {operation.id}", soft_wrap=True)
+    exit_if_failed(operation)
+
+
+def exit_if_failed(operation: Operation) -> None:
+    """End the command with 1 if the operation or one of its documents has failed."""
     bad = (operations_pb2.OPERATION_STATE_FAILED, operations_pb2.OPERATION_STATE_CANCELLED)
     if operation.failed or operation.state in bad:
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import list_collections
-from footnote_cli.operating import follow_operation, show_end
+from footnote_cli.operating import exit_if_failed, follow_operation, show_end
 from footnote_cli.render import tables
 from footnote_cli.session import Session
 from footnote_cli.settings import check_path, parse_settings, show_counting
@@ -131,10 +131,14 @@ async def update(
             "There is nothing to change.", "Give --description, --meta, --visibility, --ttl, --set, --unset."
         )
     response = await session.call(session.stub.UpdateCollection, request)
+    operation = response.operation
     if response.HasField("operation"):
-        show_end(session, await follow_operation(session, response.operation))
+        operation = await follow_operation(session, operation)
+        if not session.as_json:
+            show_end(session, operation)
         response = await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))
     _show(session, response.collection)
+    exit_if_failed(operation)
 
 
 @app.command()

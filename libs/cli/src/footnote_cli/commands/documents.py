@@ -189,14 +189,16 @@ async def delete(
     document_ids = [await listing.document_id(session, name) for name in document_ids]
     await confirm(f"Delete {plural(len(document_ids), 'document')}?", yes)
     results = []
-    for document_id in document_ids:
-        request = DeleteDocumentRequest(document_id=document_id, allow_missing=allow_missing)
-        response: DeleteDocumentResponse = await session.call(session.stub.DeleteDocument, request)
-        results.append({"document_id": document_id, "chunks_deleted": response.chunks_deleted})
-        if not session.as_json:
-            session.out.print(f"Deleted {document_id} with {plural(response.chunks_deleted, 'chunk')}.")
-    if session.as_json:
-        print_json({"deleted": results})
+    try:
+        for document_id in document_ids:
+            request = DeleteDocumentRequest(document_id=document_id, allow_missing=allow_missing)
+            response: DeleteDocumentResponse = await session.call(session.stub.DeleteDocument, request)
+            results.append({"document_id": document_id, "chunks_deleted": response.chunks_deleted})
+            if not session.as_json:
+                session.out.print(f"Deleted {document_id} with {plural(response.chunks_deleted, 'chunk')}.")
+    finally:  # also what was deleted before one that failed
+        if session.as_json and results:
+            print_json({"deleted": results})
 
 
 @app.command()
@@ -215,7 +217,8 @@ async def download(
     ] = None,
 ) -> None:
     """Download a document as it was uploaded."""
-    request = DownloadDocumentRequest(document_id=await listing.document_id(session, document_id), revision=revision)
+    document_id = await listing.document_id(session, document_id)
+    request = DownloadDocumentRequest(document_id=document_id, revision=revision)
     parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
     if output == "-":
         if is_screen() and not force:

@@ -15,7 +15,7 @@ from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
-from footnote_cli.operating import follow_operation, kind_of, sentence_of, show_end, state_of
+from footnote_cli.operating import exit_if_failed, follow_operation, kind_of, sentence_of, show_end, state_of
 from footnote_cli.render import tables
 from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import moment
@@ -71,7 +71,9 @@ async def show(session: Session, operation_id: IdArgument) -> None:
 async def watch(session: Session, operation_id: IdArgument) -> None:
     """Follow an operation to its end. With --json, one state a line."""
     last = await follow_operation(session, Operation(id=operation_id), lines=True)
-    if not session.as_json:
+    if session.as_json:
+        exit_if_failed(last)
+    else:
         show_end(session, last)
 
 
