@@ -253,3 +253,47 @@ class TestGroups:
         assert result.exit_code == 1
         assert "Its parser was killed" in result.output
         assert len(edge.uploads) == 8
+
+    @pytest.mark.parametrize(
+        "failure", [errors.Unavailable("It is away"), errors.DeadlineExceeded("It is away")], ids=["away", "still"]
+    )
+    def test_a_server_that_stays_away_after_the_upload_ends_the_wait(
+        self,
+        failure: errors.FootnoteError,
+        footnote: Callable[..., Result],
+        edge: GroupEdge,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(ingestion, "_RETRY", Retry(attempts=3, first=0.01, longest=0.01))
+        monkeypatch.setattr(group_ingestion, "_LOOK_SECONDS", 0.01)
+        edge.refusals = [failure] * 100
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        result = footnote("ingest", str(tmp_path))
+        assert result.exit_code == 1
+        assert len(edge.refusals) == 97
+        assert "It is away" in result.stdout
+        assert result.stderr.count("the server is away or overloaded; trying again") == 1
+
+    def test_a_server_that_comes_back_is_waited_for(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ingestion, "_RETRY", Retry(attempts=3, first=0.01, longest=0.01))
+        monkeypatch.setattr(group_ingestion, "_LOOK_SECONDS", 0.01)
+        edge.refusals = [errors.Unavailable("It is away")] * 2
+        edge.looks_until_end = 2
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        assert footnote("ingest", str(tmp_path)).exit_code == 0
+
+    def test_a_rate_limit_ends_no_wait(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ingestion, "_RETRY", Retry(attempts=2, first=0.01, longest=0.01))
+        monkeypatch.setattr(group_ingestion, "_LOOK_SECONDS", 0.01)
+        edge.refusals = [errors.ResourceExhausted("Too many calls", reason="RATE_LIMITED")] * 5
+        edge.looks_until_end = 1
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        assert footnote("ingest", str(tmp_path)).exit_code == 0

@@ -4,9 +4,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
+from footnote.client.repeating import Retry
 from footnote.client.uploads import MOST_BYTES, MOST_FILES, PART_SIZE, name_of
 from footnote.edge.v1.documents_pb2 import (
     Document,
@@ -19,6 +21,7 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
 )
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError
 from footnote_kit.status import from_proto
 
@@ -59,7 +62,7 @@ class _Group:
 class GroupIngestor:
     """Uploads small files, `jobs` groups at a time but at most 8.
 
-    `retried` repeats a step that fails with an error that `passes`, and gives up after some attempts.
+    `retried` repeats a step as `retry` says. `waiting` is told of a file that a server which is away keeps waiting.
     """
 
     def __init__(
@@ -67,7 +70,8 @@ class GroupIngestor:
         session: Session,
         metadata: UploadMetadata,
         retried: Callable[[Path, Callable[[], Awaitable[None]]], Awaitable[None]],
-        passes: Callable[[FootnoteError], bool],
+        retry: Retry,
+        waiting: Callable[[Path, str], None],
         *,
         jobs: int,
         wait: bool,
@@ -76,11 +80,11 @@ class GroupIngestor:
         self._session = session
         self._metadata = metadata
         self._retried = retried
-        self._passes = passes
+        self._passes = retry.covers
         self._turns = asyncio.Semaphore(min(jobs, _MOST_GROUPS))
         self._wait = wait
         self._flags = os.O_RDONLY | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0))
-        self._ends = _Ends(session)
+        self._ends = _Ends(session, retry, waiting)
 
     async def run(self, paths: Sequence[Path], ended: Callable[[Ended], None]) -> None:
         """Upload files of at most PART_SIZE bytes, and call `ended` for each."""
@@ -143,7 +147,7 @@ class GroupIngestor:
             elif outcome is None or isinstance(outcome, CommandError):
                 yield Ended(path, error=outcome or failure)
             elif self._wait and outcome.document.state not in FINAL:
-                waiting.append((path, self._ends.of(outcome.document), outcome.duplicate))
+                waiting.append((path, self._ends.of(path, outcome.document), outcome.duplicate))
             else:
                 yield Ended(path, outcome.document, outcome.duplicate)
         for path, end, duplicate in waiting:
@@ -188,6 +192,7 @@ class _Uploads:
 class _Waited:
     """A document that has not ended; its end has an update time of `after` or later, in microseconds."""
 
+    path: Path
     collection_id: str
     after: int
     since: float
@@ -197,32 +202,62 @@ class _Waited:
 class _Ends:
     """Waits until documents end, by listing those that ended last."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, retry: Retry, waiting: Callable[[Path, str], None]) -> None:
         self._session = session
+        self._attempts = retry.attempts
+        self._backoff = Backoff(retry.first, retry.longest)
+        self._waiting = waiting
+        self._told = ""  # id of the document with which an absence was reported
         self._waited: dict[str, _Waited] = {}
 
-    def of(self, document: Document) -> asyncio.Future[Document]:
-        """Return a future of a document's end; it raises CommandError when the document is deleted."""
+    def of(self, path: Path, document: Document) -> asyncio.Future[Document]:
+        """Return a future of the end of a file's document; it raises CommandError when the document is deleted."""
         loop = asyncio.get_running_loop()
         if document.id not in self._waited:
             after = document.update_time.ToMicroseconds()
-            self._waited[document.id] = _Waited(document.collection_id, after, loop.time(), loop.create_future())
+            end: asyncio.Future[Document] = loop.create_future()
+            self._waited[document.id] = _Waited(path, document.collection_id, after, loop.time(), end)
         return self._waited[document.id].end
 
     async def look(self) -> None:
-        """Poll for ends until cancelled."""
+        """Poll for ends until cancelled; a server that stays away fails all waits."""
+        away, pause = 0, _LOOK_SECONDS
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            for collection_id in {one.collection_id for one in self._waited.values()}:
-                await self._tried(self._list(collection_id))
-            await self._tried(self._ask())
+            await asyncio.sleep(pause)
+            collections = {one.collection_id for one in self._waited.values()}
+            steps: list[Callable[[], Awaitable[None]]] = [partial(self._list, one) for one in collections]
+            steps.append(self._ask)
+            failures = [await self._tried(step) for step in steps]
+            failure, pause = next(filter(None, failures), None), _LOOK_SECONDS
+            # A rate limit passes, however long the work takes.
+            away = away + 1 if failure is not None and failure.code != "RESOURCE_EXHAUSTED" else 0
+            if failure is not None and away == self._attempts:
+                self._fail(failure)
+                away = 0
+            elif failure is not None:
+                asked = getattr(failure.__cause__, "retry_after", None) or 0.0
+                pause = max(pause, self._backoff.pause(max(1, away), asked))
+            self._tell(away > 0)
 
-    async def _tried(self, step: Awaitable[None]) -> None:
+    def _tell(self, away: bool) -> None:
+        """Report the server's absence, and its return, with one of the files that wait."""
+        if away and self._waited:
+            if self._told not in self._waited:
+                self._told = next(iter(self._waited))
+            self._waiting(self._waited[self._told].path, "the server is away or overloaded; trying again")
+        elif not away and self._told in self._waited:
+            self._waiting(self._waited[self._told].path, "the server is back")
+            self._told = ""
+
+    async def _tried(self, step: Callable[[], Awaitable[None]]) -> CommandError | None:
+        """Return the error of a step that may pass by itself; any other fails all waits."""
         try:
-            await step
+            await step()
         except CommandError as error:
-            if error.code not in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"):
-                self._fail(error)
+            if error.code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"):
+                return error
+            self._fail(error)
+        return None
 
     async def _list(self, collection_id: str) -> None:
         """List the documents that ended since the previous list."""

@@ -99,14 +99,22 @@ def outcome_line(outcome: Outcome, name: str) -> Text:
 
 
 class PlainReport(Observer):
-    """Prints one line for each finished file."""
+    """Prints one line for each finished file, and one where there is no progress."""
 
     def __init__(self, console: Console, name: Callable[[Path], str]) -> None:
         self._console = console
         self._name = name
+        self._said = ""
+
+    def waiting(self, path: Path, why: str) -> None:
+        """Print the reason once, until a file is finished."""
+        if why != self._said:
+            self._console.print(Text.assemble(("· ", "yellow"), why), soft_wrap=True)
+        self._said = why
 
     def finished(self, outcome: Outcome) -> None:
         """Print the result."""
+        self._said = ""
         self._console.print(outcome_line(outcome, self._name(outcome.path)), soft_wrap=True)
 
 
