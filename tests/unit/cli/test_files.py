@@ -1,5 +1,6 @@
 # ruff: noqa: E501 - a table of names
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,45 @@ def test_folders_that_cannot_be_read_are_said(folder: Path, given: str, monkeypa
     found = find_files([str(folder / given)])
     assert found.unread == [folder / "sub"]
     assert names(found.files, folder) == ([] if given == "sub" else ["a.pdf", "b.txt"])
+
+
+class TestPermissions:
+    """Files and folders that an ordinary user may not read."""
+
+    @pytest.fixture(autouse=True)
+    def listed_only(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Let an ordinary user list the folder `sub`, and not enter it."""
+        monkeypatch.chdir(folder)
+        folder.chmod(0o755)
+        (folder / "sub").chmod(0o644)
+        owner = os.geteuid()
+        if not owner:
+            os.seteuid(65534)
+        yield
+        os.seteuid(owner)
+        (folder / "sub").chmod(0o755)
+
+    @pytest.mark.parametrize("follow", [False, True])
+    @pytest.mark.parametrize("given", [".", "*", "sub", "s*"])
+    def test_a_folder_that_may_not_be_entered_is_said(self, given: str, follow: bool) -> None:
+        found = find_files([given], follow_symlinks=follow)
+        assert found.unread == [Path("sub")]
+        assert [str(file) for file in found.files] == (["a.pdf", "b.txt"] if given in (".", "*") else [])
+
+    def test_a_pattern_names_files_behind_it(self) -> None:
+        assert [str(file) for file in find_files(["*/*"]).files] == ["sub/c.txt"]
+
+    @pytest.mark.parametrize("given", ["sub/c.txt", "sub/c*", "sub/inner/*.txt", "sub/**/*.txt", "a" * 300])
+    @pytest.mark.parametrize("follow", [False, True])
+    def test_a_path_behind_it_is_a_wrong_call(self, given: str, follow: bool) -> None:
+        with pytest.raises(CommandError, match=r"cannot be read: (Permission denied|File name too long)") as caught:
+            find_files([given], follow_symlinks=follow)
+        assert caught.value.exit_code == 2
+
+
+def test_a_home_of_nobody_is_a_wrong_call() -> None:
+    with pytest.raises(CommandError, match="There is no file or folder"):
+        find_files(["~nobody-of-this-name/a.txt"])
 
 
 def test_followed_links_to_nothing_are_said(linked: Path) -> None:

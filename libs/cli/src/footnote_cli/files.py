@@ -1,7 +1,9 @@
 """Finds the files a command was given: files, folders, patterns; follows symbolic links only on request."""
+# ruff: noqa: PTH110, PTH111, PTH112, PTH113, PTH114, PTH116, PTH118 - for files without permission pathlib raises
 
 import glob
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
     unread: dict[Path, None] = {}
     for text in paths:
         for file in _expand(text, follow_symlinks, unread):
-            if file.is_symlink() and not follow_symlinks:
+            if os.path.islink(file) and not follow_symlinks:
                 links.setdefault(file)
             else:
                 found.setdefault(file.resolve(), file)
@@ -39,13 +41,17 @@ def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
 
 def _expand(text: str, follow: bool, unread: dict[Path, None]) -> Iterable[Path]:
     """Return files, and links if they are not to be followed; add what cannot be read to `unread`."""
-    path = Path(text).expanduser()
-    if path.is_symlink() and not follow:
+    path = Path(os.path.expanduser(text))
+    if os.path.islink(path) and not follow:
         return [path]
-    if path.is_dir():
-        return _walk(path, follow, unread)
-    if path.exists():
-        return [path]
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise usage_error(f"{text} cannot be read: {error.strerror}.", "Check the path, and its permissions.") from None
+    else:
+        return _walk(path, follow, unread) if stat.S_ISDIR(mode) else [path]
     if glob.has_magic(text):
         before = len(unread)
         files = list(_matches(path, follow, unread))
@@ -66,18 +72,23 @@ def _walk(folder: Path, follow: bool, unread: dict[Path, None]) -> list[Path]:
         unread.setdefault(Path(error.filename))
 
     for place, folders, files in os.walk(folder, onerror=failed, followlinks=follow):
-        status = Path(place).stat()
+        try:
+            status = os.stat(os.path.join(place, os.curdir))  # fails where the folder can be listed, but not entered
+        except OSError:
+            unread.setdefault(Path(place))
+            folders.clear()
+            continue
         if (status.st_dev, status.st_ino) in entered:
             folders.clear()
             continue
         entered.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = [Path(place, name) for name in files if not name.startswith(".")]
-        result += (file for file in inside if file.is_file() or (file.is_symlink() and not follow))
+        result += (file for file in inside if os.path.isfile(file) or (os.path.islink(file) and not follow))
         if follow:
-            unread.update((file, None) for file in inside if file.is_symlink() and not file.exists())
+            unread.update((file, None) for file in inside if os.path.islink(file) and not os.path.exists(file))
         else:
-            result += (link for name in folders if (link := Path(place, name)).is_symlink())
+            result += (link for name in folders if os.path.islink(link := Path(place, name)))
     return sorted(result)
 
 
@@ -93,7 +104,7 @@ def _matches(pattern: Path, follow: bool, unread: dict[Path, None]) -> Iterator[
         link = None if follow else _first_link(root, match)
         if link is not None:
             yield link
-        elif match.is_dir():
+        elif os.path.isdir(match):
             yield from _walk(match, follow, unread)
         else:
             yield match
@@ -104,6 +115,6 @@ def _first_link(root: Path, match: Path) -> Path | None:
     way = root
     for part in match.relative_to(root).parts:
         way = way / part
-        if way.is_symlink():
+        if os.path.islink(way):
             return way
     return None
