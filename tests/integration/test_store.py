@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -269,6 +271,34 @@ async def test_crash_is_survived_at_the_same_address_without_loss(tmp_path: Path
         await store.close()
         await engine.stop()
     assert engine.pid is None
+
+
+async def test_a_restart_that_finds_no_memory_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fork, forks = asyncio.create_subprocess_exec, 0
+
+    async def full_at_first(*command: Any, **more: Any) -> asyncio.subprocess.Process:
+        nonlocal forks
+        forks += 1
+        if forks == 2:
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+        return await fork(*command, **more)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", full_at_first)
+    engine = EmbeddedEngine(tmp_path)
+    await engine.start()
+    try:
+        assert engine.pid is not None
+        os.kill(engine.pid, signal.SIGKILL)
+        async with asyncio.timeout(120):
+            while True:
+                await asyncio.sleep(0.05)
+                if engine.restarts == 2 and engine.pid is not None:
+                    break
+    finally:
+        await engine.stop()
+    monkeypatch.undo()
+    await engine.start()  # the folder is free again
+    await engine.stop()
 
 
 async def test_one_folder_takes_one_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,8 +146,7 @@ class EmbeddedEngine:
         self._stopping = True
         if self._supervisor is not None:
             self._supervisor.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._supervisor
+            await asyncio.gather(self._supervisor, return_exceptions=True)  # the lock must be released whatever it met
             self._supervisor = None
         await self._end_process()
         if self._lock_fd is not None:
@@ -186,14 +185,25 @@ class EmbeddedEngine:
         return os.open(path, flags, 0o600)
 
     async def _spawn(self, folder: Path) -> None:
-        """Start the process and wait until it accepts connections."""
+        """Start the process and wait until it accepts connections; raises Unavailable."""
+        try:
+            self._process = process = await self._fork(folder)
+        except OSError as error:  # no memory, process, descriptor or space is left at the moment
+            raise self._unavailable(f"cannot be started ({error.strerror or error})") from error
+        try:
+            await self._wait_ready(process)
+        except BaseException:
+            await self._end_process()
+            raise
+
+    async def _fork(self, folder: Path) -> asyncio.subprocess.Process:
         assert self._lock_fd is not None
         self._endpoint.prepare()
         log = self._open_log()
         try:
             # Its own session, because Ctrl-C reaches the whole process group, and the services must drain before the
             # engine ends.
-            self._process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
                 str(folder / "milvus"), str(self._database), self._endpoint.listen, "ERROR",
                 cwd=self._dir, env=child_environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
@@ -201,11 +211,6 @@ class EmbeddedEngine:
             )  # fmt: skip
         finally:
             os.close(log)
-        try:
-            await self._wait_ready(self._process)
-        except BaseException:
-            await self._end_process()
-            raise
 
     async def _wait_ready(self, process: asyncio.subprocess.Process) -> None:
         deadline = time.monotonic() + _START_TIMEOUT
