@@ -10,6 +10,8 @@ from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_UPLOADED
 from footnote_edge import composition
 from footnote_edge.app import build
+from footnote_edge.documents import reconcile
+from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.postponing import Postponements
 from footnote_kit import transient_errors
 from footnote_kit.backoff import Backoff
@@ -31,9 +33,41 @@ async def test_a_document_whose_provider_is_away_is_tried_again_after_its_oldest
         client = EdgeClient(served.channel)
         document_id = (await client.upload(b"a" * 100_000, "a.txt")).document.id
         await world.until(lambda: len(world.requests("IndexDocument")) > 4)
-        await DBOS.delete_workflows_async([f"{document_id}:1", f"{document_id}:1:again-1"])
+        kept = await DBOS.list_workflows_async(workflow_id_prefix=document_id, load_input=False, load_output=False)
+        assert [one.workflow_id for one in kept] == [f"{document_id}:1"]  # an outage must not fill the ledger
+        await DBOS.delete_workflows_async([f"{document_id}:1"])
         tries = len(world.requests("IndexDocument"))
         await world.until(lambda: len(world.requests("IndexDocument")) > tries + 3)
+
+
+async def test_documents_in_the_queue_are_known_by_one_listing_a_round(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
+    monkeypatch.setattr(reconcile, "SETTLED_SECONDS", 0.0)
+    looks, listings = 0, 0
+    look, listing = DBOS.get_workflow_status_async, Jobs.active
+
+    async def looked(name: str) -> object:
+        nonlocal looks
+        looks += 1
+        return await look(name)
+
+    async def listed(self: Jobs) -> set[str]:
+        nonlocal listings
+        listings += 1
+        return await listing(self)
+
+    world.gates["ParseDocument"] = asyncio.Event()
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        client = EdgeClient(served.channel)
+        for number in range(6):
+            await client.upload(b"a" * 100_000, f"{number}.txt")
+        monkeypatch.setattr(DBOS, "get_workflow_status_async", looked)
+        monkeypatch.setattr(Jobs, "active", listed)
+        await world.until(lambda: listings > 3)
+        assert looks == 0
+        world.gates["ParseDocument"].set()
 
 
 @pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1), timedelta(days=400)])

@@ -53,7 +53,7 @@ class Reconciler:
 
     async def once(self, settled: float = 0.0) -> int:
         """Enqueue every document without a job that is unchanged for `settled` seconds; return how many."""
-        taken, token = 0, ""
+        taken, token, active = 0, "", await self._jobs.active()
         while True:
             request = ingestion.ListDocumentsRequest(
                 scope=SYSTEM,
@@ -70,7 +70,7 @@ class Reconciler:
             for document in page.documents:
                 # A time ahead of now is from before the clock was set back: of that document nothing is known.
                 if not 0 <= now - document.update_time.ToNanoseconds() / 1e9 < settled:
-                    taken += await self._jobs.process_if_idle(document)
+                    taken += await self._jobs.process_if_idle(document, active)
             token = page.next_page_token
             if not token:
                 return taken

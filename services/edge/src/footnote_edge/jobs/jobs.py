@@ -5,7 +5,7 @@ A process has one dbos instance; `workflows` holds the workflows.
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -35,6 +35,7 @@ from footnote_edge.jobs.workflows import (
     DOCUMENTS,
     Work,
     activate,
+    begin_again,
     begin_document,
     enqueue_document,
     forget_messages,
@@ -52,6 +53,8 @@ _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
 _LISTENER_SECONDS = 0.01
 """How often dbos' listener for messages to workflows checks whether it has to end; `spare` ends it after the launch."""
 _PAUSES = Backoff(0.25, 2.0)
+_STORE_SECONDS = 3.0
+"""Seconds that the end of the process waits for stores; a host gives each of its hooks 5."""
 
 _log = get_logger(__name__)
 
@@ -77,6 +80,7 @@ class Jobs:
         self._leases = leases
         self._settings = settings
         self._ledger = ledger
+        self._stores: set[asyncio.Task[Any]] = set()
 
     @property
     def alone(self) -> bool:
@@ -169,6 +173,9 @@ class Jobs:
 
     async def close(self) -> None:
         """Stop working; unfinished jobs continue at the next launch."""
+        if self._stores:  # the answers that this stop has cut
+            _, late = await asyncio.wait(self._stores, timeout=_STORE_SECONDS)
+            self._work.tasks.update(late)
         await self._records.close()
         if self._groups is not None:
             await self._groups.close()
@@ -212,29 +219,35 @@ class Jobs:
         self._work.queued[tenant, owner] += self.alone
         await enqueue_document(*values)
 
-    async def process_if_idle(self, document: Document) -> bool:
-        """Enqueue a document without a live job, unless it is put off; return whether it was enqueued."""
+    async def active(self) -> set[str]:
+        """Return the names of all active document jobs, in one listing."""
+        found = await DBOS.list_workflows_async(
+            status=list(ACTIVE), name=process_document.__qualname__, load_input=False, load_output=False
+        )
+        # Earlier versions enqueued a job again as "ID:REVISION:again-N".
+        return {one.workflow_id.partition(":again-")[0] for one in found}
+
+    async def process_if_idle(self, document: Document, active: Collection[str] = ()) -> bool:
+        """Enqueue a document without a live job, unless it is put off; return whether it was enqueued.
+
+        `active` are jobs that need no look because they were active a moment ago.
+        """
         job = job_of(document)
+        if job in active:
+            return False
         if self._work.putting_off.waits(job) or (self._groups is not None and self._groups.holds(job)):
             return False
         if not self.alone and comes_again(document):
             return False  # another replica has put it off
         if await self._claims.elsewhere(document.id):
             return False
-        known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)
-        # The prefix for revision 1 also finds revision 12.
-        known = [one for one in known if one.workflow_id == job or one.workflow_id.startswith(f"{job}:")]
-        if not known:
+        status = await DBOS.get_workflow_status_async(job)
+        if status is None:
             await self.process(document)
             return True
-        if any(one.status in ACTIVE for one in known):
-            return False
-        # Its job ended without a trace on the document (after a database restore, say): enqueue it under a new name.
-        # All replicas choose the same name, and no earlier job has it, although the sweep removes the oldest ones.
-        last = max(int(one.workflow_id.rpartition("again-")[2]) if one.workflow_id != job else 0 for one in known)
-        job = f"{job}:again-{last + 1}"
-        await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
-        return True
+        # Where it ended without a trace on the document (put off, or before a database was restored), it begins anew
+        # under its name: each look finds it by that, and the ledger holds one record of it however often that happens.
+        return status.status not in ACTIVE and await begin_again(job, document.tenant_id, APPLICATION_VERSION)
 
     async def operate(self, operation: StoredOperation, *, repeated: bool = False) -> None:
         """Enqueue an operation; it then runs to its end even after a crash."""
@@ -309,9 +322,11 @@ class Jobs:
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work in the background; the end of the process cancels it."""
-        task = asyncio.create_task(work)
-        self._work.tasks.add(task)
-        task.add_done_callback(self._work.tasks.discard)
+        _run(work, self._work.tasks)
+
+    def store_beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Store something in the background; the end of the process waits a moment for it."""
+        _run(work, self._stores)
 
     async def forget(self, scope: Scope, conversation_id: str) -> None:
         """Remove a deleted conversation from memory search, in the background."""
@@ -322,3 +337,9 @@ class Jobs:
         with SetWorkflowID(f"forget:{conversation_id}:{uuid4().hex}"):
             values = (scope.tenant_id, scope.user_id, conversation_id, list(message_ids))
             await self._work.enqueue(BACKGROUND, forget_messages, *values)
+
+
+def _run(work: Coroutine[Any, Any, None], among: set[asyncio.Task[Any]]) -> None:
+    task: asyncio.Task[Any] = asyncio.create_task(work)
+    among.add(task)
+    task.add_done_callback(among.discard)

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+from dbos import error as dbos_errors
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit import names
@@ -250,6 +251,18 @@ async def enqueue_document(
     with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=tenant):
         values = (tenant, owner, document_id, revision, traceparent)
         await active_work().enqueue(DOCUMENTS, process_document, *values)
+
+
+async def begin_again(job: str, tenant: str, version: str) -> bool:
+    """Enqueue a document's ended job once more; return whether it had ended, since another replica may be first."""
+    try:
+        await DBOS.rewind_workflow_async(
+            job, application_version=version, queue_name=DOCUMENTS, queue_partition_key=tenant
+        )
+    except dbos_errors.DBOSException:  # active meanwhile, or swept
+        return False
+    active_work().hurry(DOCUMENTS)
+    return True
 
 
 async def with_retries(operation: Callable[[], Awaitable[R]]) -> R:
