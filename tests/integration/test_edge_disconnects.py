@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,14 +39,19 @@ async def edge(world: World) -> AsyncIterator[EdgeStub]:
     """A stub of edge that holds one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as running:
         stub = EdgeStub(running.channel)
-        file = [
-            UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="tea.txt")),
-            UploadDocumentRequest(data=b"Tea is brewed at 80 degrees."),
-        ]
-        document = (await stub.UploadDocument(iter(file))).document
-        async for _ in stub.WatchDocument(WatchDocumentRequest(document_id=document.id), timeout=20):
-            pass
+        await upload(stub)
         yield stub
+
+
+async def upload(stub: EdgeStub) -> None:
+    """Upload a document, and wait until it is searchable."""
+    file = [
+        UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="tea.txt")),
+        UploadDocumentRequest(data=b"Tea is brewed at 80 degrees."),
+    ]
+    document = (await stub.UploadDocument(iter(file))).document
+    async for _ in stub.WatchDocument(WatchDocumentRequest(document_id=document.id), timeout=20):
+        pass
 
 
 async def conversation(edge: EdgeStub) -> str:
@@ -79,6 +85,29 @@ async def test_what_was_said_before_its_caller_left_is_kept_without_a_failure(ed
     assert [event async for event in again][-1].completed.answer.text.startswith("Tea is brewed")
     kept = await messages(edge, chat)
     assert [message.answer.finish_reason for message in kept] == [0, ans.FINISH_REASON_ANSWERED]
+
+
+async def test_an_answer_that_a_stop_of_the_service_cuts_is_kept(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = Messages.add_answer
+
+    async def slowly(*given: Any) -> None:
+        await asyncio.sleep(0.3)
+        await add(*given)
+
+    monkeypatch.setattr(Messages, "add_answer", slowly)
+    async with serve_doubles(world) as addresses:
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as running:
+            stub = EdgeStub(running.channel)
+            await upload(stub)
+            chat = await conversation(stub)
+            world.gates["Generate"] = asyncio.Event()
+            async for event in stub.Ask(AskRequest(question="tea ?", conversation_id=chat), timeout=20):
+                if event.text_delta:
+                    break
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as running:
+            assert [message.text for message in await messages(EdgeStub(running.channel), chat)] == ["tea ?", "Tea"]
 
 
 async def test_a_question_stays_whose_caller_left_before_the_first_word(edge: EdgeStub, world: World) -> None:
