@@ -62,7 +62,7 @@ class _Group:
 class GroupIngestor:
     """Uploads small files, `jobs` groups at a time but at most 8.
 
-    `retried` repeats a step as `retry` says. `waiting` is told of a file that a server which is away keeps waiting.
+    `retried` repeats a step as `retry` says. `waiting` is called with a file that a server which is away keeps waiting.
     """
 
     def __init__(

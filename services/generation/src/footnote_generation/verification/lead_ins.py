@@ -60,7 +60,7 @@ def begins_one(text: str) -> bool:
 
 
 _MOST_PLACE = 3
-"""Maximum words after a source's name that tell a place in it: "page 3"."""
+"""Maximum words after a source's name that name a place in it: "page 3"."""
 
 
 def is_name(text: str, source: Source) -> bool:
