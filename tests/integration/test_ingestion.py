@@ -295,7 +295,8 @@ async def test_replace(client: Client) -> None:
     document = (await client.upload(old, "old.html")).document
     await client.parse(document.id)
     assert len(await stored(client)) == 2
-    assert (await client.replace(document.id, old)).unchanged
+    for name in ("", "old.html"):
+        assert (await client.replace(document.id, old, name)).unchanged
     assert await client.get(document.id) == document
     with pytest.raises(Aborted):
         await client.replace(document.id, b"Other text.", etag="stale")
@@ -306,6 +307,8 @@ async def test_replace(client: Client) -> None:
     assert (await client.download(document.id))[1] == data
     assert [block.text for block in (await client.parse(document.id))[0]] == ["New", "Other text."]
     assert len(await stored(client)) == 2  # the file and its blocks
+    named = await client.replace(document.id, data, "newer.html")
+    assert (named.unchanged, named.document.revision, named.document.filename) == (False, 3, "newer.html")
     with pytest.raises(FootnoteError):
         await client.replace("unknown", b"x")
 

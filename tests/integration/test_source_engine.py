@@ -330,6 +330,23 @@ async def test_moves_are_told_from_copies(edge: EdgeStub, origin: Origin, world:
     assert len({item.document_id for item in after.values()}) == 4
 
 
+async def test_a_moved_item_has_its_new_name_where_it_is_searched(edge: EdgeStub, origin: Origin, world: World) -> None:
+    """Its footnotes, the list and the heading above its chunks showed the old one for good."""
+    origin.items = {"old": "same", "folder/kept": "other"}
+    source = await begin(edge)
+    before = await kept.items(edge, source)
+    origin.items = {"new": "same", "folder/kept": "other"}
+    origin.fetched.clear()
+    await kept.sync(edge, source)
+    after = await kept.items(edge, source)
+    assert after["new"].document_id == before["old"].document_id
+    document = world.documents[after["new"].document_id]
+    assert (document.filename, document.indexed_revision) == ("new.txt", 2)
+    assert origin.fetched == ["new"]
+    await kept.sync(edge, source)
+    assert origin.fetched == ["new"]
+
+
 async def test_a_source_that_leaves_many_items_unanswered_is_left_alone(
     edge: EdgeStub, origin: Origin, world: World
 ) -> None:

@@ -165,9 +165,10 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         first = await anext(request_iterator)
         document = self._find(first.scope, first.metadata.document_id)
         data = b"".join([message.data async for message in request_iterator])
-        if self.world.blobs[document.id] == data:
+        name = first.metadata.filename or document.filename
+        if self.world.blobs[document.id] == data and name == document.filename:
             return ing.ReplaceDocumentResponse(document=document, unchanged=True)
-        self.world.blobs[document.id] = data
+        self.world.blobs[document.id], document.filename = data, name
         document.sha256, document.size_bytes = hashlib.sha256(data).hexdigest(), len(data)
         document.revision += 1
         document.state = doc.DOCUMENT_STATE_UPLOADED

@@ -337,8 +337,8 @@ async def deleted_documents_are_gone(target: Target) -> None:
 
 @SUITE.check(
     "Replaces the file, as a new revision in state UPLOADED.",
-    "If the newest revision has the same bytes, nothing changes.",
-    "True if the bytes are the same as before; nothing changed.",
+    "If the newest revision has the same bytes, and no other name is given, nothing changes.",
+    "True if the bytes are the same as before, under no other name; nothing changed.",
 )
 async def replacements_are_revisions(target: Target) -> None:
     """Of the same bytes there is no second revision."""

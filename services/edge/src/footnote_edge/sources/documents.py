@@ -14,7 +14,8 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
-from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument, ResourceExhausted
+from footnote_kit.document_files import newest
+from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, ResourceExhausted
 from footnote_kit.origins import origin_of, with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -102,7 +103,7 @@ class DocumentStore:
     async def put(
         self, scope: Scope, source: StoredSource, item: StoredItem, content: Content, label: Mapping[str, str]
     ) -> tuple[Document, bool]:
-        """Replace or create an item's document; return it, and whether the bytes are new.
+        """Replace or create an item's document; return it, and whether its bytes or its name are new.
 
         Raises NotFound if the document was deleted manually, ItemFailed for bytes that ingestion refuses.
         """
@@ -129,6 +130,13 @@ class DocumentStore:
                 raise
             raise ItemFailed("QUOTA", error.message) from None
         return done.document, True
+
+    async def filename(self, scope: Scope, document_id: str) -> str:
+        """Return the name of a document's newest file; "" for a deleted document."""
+        try:
+            return newest(await self._documents.get(scope, document_id)).filename
+        except NotFound:
+            return ""
 
     async def changed_since(self, scope: Scope, source: StoredSource, since: datetime) -> dict[str, list[Document]]:
         """Return a source's documents that were created or changed since a time, by item."""

@@ -122,13 +122,13 @@ class Transfer:
         """Return the changes of an item that is synchronised now."""
         if run.content_versions and run.complete and not row.document_id:
             row = await self._moved(run, row, version=row.listed_version) or row
-            if row.document_id and row.version == row.listed_version:
+            if row.document_id and row.version == row.listed_version and await self._is_named(run, row):
                 return await self._labelled(run, row, row.sha256, row.revision)
         content = await self._content(run, row)
         try:
             if run.complete and not row.document_id:
                 row = await self._moved(run, row, sha256=content.sha256) or row
-            if row.document_id and row.sha256 == content.sha256:
+            if row.document_id and row.sha256 == content.sha256 and await self._is_named(run, row):
                 try:
                     return await self._labelled(run, row, content.sha256, row.revision)
                 except NotFound:
@@ -146,6 +146,11 @@ class Transfer:
         await self._items.move(run.holder, old, row)
         counter("footnote.edge.sources.items").add(1, {"kind": run.source.kind, "outcome": "moved"})
         return await self._items.get(run.source.id, row.key)
+
+    async def _is_named(self, run: Run, row: StoredItem) -> bool:
+        """Return whether an item's document has its name: chunks begin with it, so that another one is indexed anew."""
+        name = await self._until_available(lambda: self._store.filename(run.scope, row.document_id))
+        return name in ("", row.name)  # a deleted document is made again elsewhere
 
     async def _put(self, run: Run, row: StoredItem, content: Content) -> dict[str, Any]:
         label = label_of(run.source, row)

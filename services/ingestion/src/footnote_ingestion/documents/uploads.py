@@ -241,7 +241,7 @@ class Uploads:
             return error
 
     async def replace(self, scope: Scope, new: Replacement, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
-        """Replace a document's file; return the document, and True when the bytes are unchanged."""
+        """Replace a document's file; return the document, and True when bytes and name are unchanged."""
         seen = (await self._permissions.document(scope, new.document_id, Access.WRITE)).document
         key = RequestKey(scope.tenant_id, scope.user_id, new.request_id) if new.request_id else None
         known = (await self._requests.find([key])).get(key) if key else None
@@ -260,7 +260,7 @@ class Uploads:
     async def _put(
         self, scope: Scope, new: Replacement, seen: Document, received: spool.Received, request: Request | None
     ) -> tuple[Document, bool]:
-        if received.sha256 == newest(seen).sha256:
+        if received.sha256 == newest(seen).sha256 and new.filename in ("", newest(seen).filename):
             if request is not None:
                 await self._documents.change(scope.tenant_id, new.document_id, lambda before: before, request=request)
             return seen, True
