@@ -16,7 +16,7 @@ from footnote_kit import telemetry
 from footnote_kit.degradations import word
 from footnote_kit.errors import DeadlineExceeded, FailedPrecondition, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
-from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
+from support.doubles.model_chat import Cut, Event, Fail, Finish, Hold, ModelServer, Say, Step, serve_model
 
 SOURCES = [
     types.Source(
@@ -185,6 +185,41 @@ async def test_stream_that_ends_in_good_order_but_without_a_reason_is_a_death_to
     model.script([Say(["Half an ans"])])
     with pytest.raises(Unavailable):
         await collect(stub)
+
+
+STOP = Event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+AFTER_STOP: dict[str, tuple[Step, ...]] = {
+    "the connection stays open": (Hold(),),
+    "the connection breaks": (Cut(),),
+    "nothing": (),
+    "a usage without choices": (Event({"usage": {"prompt_tokens": 12, "completion_tokens": 3}}), Finish(usage=None)),
+    "counts as fractions": (Event({"choices": [], "usage": {"prompt_tokens": 12.0, "completion_tokens": 3.0}}),),
+    "counts as texts": (Event({"choices": [], "usage": {"prompt_tokens": "12", "completion_tokens": "3"}}),),
+    "counts that are none": (Event({"choices": [], "usage": {"prompt_tokens": -1, "completion_tokens": 2**40}}),),
+    "no JSON object": (Event({"choices": 7}),),
+}
+
+
+@pytest.mark.parametrize("after", AFTER_STOP)
+async def test_what_follows_the_end_of_an_answer_does_not_lose_it(
+    model: ModelServer, stub: GenerationServiceStub, after: str
+) -> None:
+    model.script([Say(["Employees receive 25 days of paid leave [2]."]), STOP, *AFTER_STOP[after]])
+    answer = await collect(stub)
+    assert answer.finish_reason == types.FINISH_REASON_ANSWERED
+    assert answer.usage.estimated == (after not in ("a usage without choices", "counts as fractions"))
+    assert answer.usage.estimated or answer.usage.prompt_tokens == 12
+
+
+async def test_words_in_parts_are_read_and_others_refused(model: ModelServer, stub: GenerationServiceStub) -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    parts = [thought, {"type": "text", "text": "25 days [2]."}]
+    model.script([Event({"choices": [{"delta": {"content": parts}}]}), STOP])
+    assert (await collect(stub)).text == "25 days [2]."
+    model.script([Event({"choices": [{"delta": {"content": {"text": "25 days"}}}]}), STOP])
+    with pytest.raises(Unavailable) as caught:
+        await collect(stub)
+    assert caught.value.reason == "PROVIDER_FAILED"
 
 
 async def test_cancel_closes_the_models_connection(model: ModelServer, stub: GenerationServiceStub) -> None:

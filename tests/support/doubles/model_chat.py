@@ -72,7 +72,14 @@ class Finish:
     usage: tuple[int, int] | None = (100, 20)
 
 
-Step = Say | Think | Hold | Fail | Cut | Finish
+@dataclass(frozen=True)
+class Event:
+    """An event as it stands, beside id and model."""
+
+    body: dict[str, Any]
+
+
+Step = Say | Think | Hold | Fail | Cut | Event | Finish
 Responder = Callable[[dict[str, Any]], Sequence[Step]]
 
 
@@ -183,6 +190,8 @@ class _Chat:
                     await self._event(send, seen, {"delta": {step.field: part}})
             elif isinstance(step, Hold):
                 await step.until.wait()
+            elif isinstance(step, Event):
+                await self._send(send, {**_chunk(seen), **step.body})
             elif isinstance(step, Cut):
                 raise CutConnection
             elif isinstance(step, Finish):

@@ -103,8 +103,6 @@ class OpenAIClient:
     def _open(self) -> openai.AsyncOpenAI:
         import openai
 
-        pass
-
         return openai.AsyncOpenAI(
             api_key=self._endpoint.api_key or "none",
             base_url=self.base_url,
@@ -271,21 +269,46 @@ class OpenAIClient:
 
 def _parts(chunk: Any) -> Iterator[ChatPart]:
     """Yield the parts of an event; an unexpected form raises an error that `OpenAIClient` reports as unreadable."""
-    model = chunk.get("model") or ""
+    model = _text(chunk.get("model"))
     usage = chunk.get("usage")
     if usage is not None:
         yield ChatPart(
-            model=model, prompt_tokens=usage.get("prompt_tokens"), completion_tokens=usage.get("completion_tokens")
+            model=model,
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
         )
-    for choice in chunk.get("choices"):
+    choices = chunk.get("choices")
+    for choice in () if choices is None and usage is not None else choices:
         delta = choice.get("delta") or {}
+        content = delta.get("content")
         yield ChatPart(
-            text=delta.get("content") or "",
+            text="".join(_text_parts(content)) if isinstance(content, list) else _text(content),
             thought=_thought(delta),
-            refusal=delta.get("refusal") or "",
-            stop=choice.get("finish_reason") or "",
+            refusal=_text(delta.get("refusal")),
+            stop=_text(choice.get("finish_reason")),
             model=model,
         )
+
+
+def _text(value: object) -> str:
+    """Return a text, "" for none; raises ValueError for anything else."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise ValueError(f"{type(value).__name__} in the place of a text")
+
+
+def _text_parts(content: Sequence[object]) -> Iterator[str]:
+    """Yield the words of an answer in parts: services put a model's thoughts into parts of another type."""
+    for part in content:
+        if isinstance(part, dict) and part.get("type") == "text":
+            yield _text(part.get("text"))
+
+
+def _count(value: object) -> int | None:
+    """Return a number of tokens, None for what is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 2**31:
+        return None
+    return int(value) if value == int(value) else None
 
 
 def _thought(delta: Mapping[str, object]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from footnote_text import tokens
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Thought, Words
 
 _HEALTH_SECONDS = 5.0
+_AFTER_END = 2.0
+"""Seconds between events once the model has said why it ended: the usage follows, or nothing."""
 _SHOWN = 50  # models shown of a long list
 _STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
 _ROLES = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
@@ -70,7 +73,7 @@ class OpenAICompatible:
         reading = _StreamedAnswer(self._client.dialect(asked.model), asked)
         try:
             async with aclosing(self._client.chat(asked)) as parts:
-                async for part in parts:
+                while (part := await _next(parts, ended=reading.stop is not None)) is not None:
                     for event in reading.take(part):
                         yield event
                     if reading.over:
@@ -125,6 +128,20 @@ class OpenAICompatible:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+async def _next(parts: AsyncGenerator[ChatPart, None], *, ended: bool) -> ChatPart | None:
+    """Return the next part, None at the end.
+
+    Once the model has ended its answer only the usage is missing: no failure and no wait for it loses the answer.
+    """
+    try:
+        async with asyncio.timeout(_AFTER_END if ended else None):
+            return await anext(parts, None)
+    except (RetryableFailure, TimeoutError):
+        if not ended:
+            raise
+        return None
 
 
 class _StreamedAnswer:
