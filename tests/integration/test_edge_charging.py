@@ -14,9 +14,10 @@ from footnote_edge import offline
 from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
 from footnote_edge.gateway.ports import Spent
+from footnote_generation.answering.permitted import Permitted
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
 from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 from support.doubles.stages import World, serve_doubles
@@ -178,3 +179,20 @@ async def test_who_leaves_before_a_word_pays_for_what_the_model_read(
     used = await charged(tmp_path, 45)
     assert used.completion_tokens == 45
     assert PROMPT + 123 <= used.prompt_tokens < PROMPT * 2
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), PermissionDenied("no", reason="PROVIDER_NOT_ALLOWED")])
+async def test_a_question_whose_model_was_not_called_costs_nothing(
+    served: Served, model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: FootnoteError
+) -> None:
+    def refuse(self: Permitted, *_: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as refusing:
+        refusing.setattr(Permitted, "check", refuse)
+        await ask(served, "grpc")
+    assert not model.seen
+    model.script([Say(["Fine."]), Finish(usage=(123, 45))])
+    await ask(served, "grpc")
+    used = await charged(tmp_path, 45)
+    assert (used.prompt_tokens, used.completion_tokens) == (123, 45)

@@ -43,6 +43,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
                 said += item.text_delta
                 yield item
     except FootnoteError as error:
+        question.meter.failed()
         async with finishing(question, store_partial(question, draft, said, error)) as stored:
             await asyncio.shield(stored)
         raise

@@ -38,6 +38,7 @@ class UsageMeter:
         self._tenant = tenant
         self._user = user
         self._charged = Spent()
+        self._reported = False
 
     async def begin(self, prompt_tokens: int) -> None:
         """Charge a model's prompt tokens; raises ResourceExhausted if the tenant has used up its day."""
@@ -54,7 +55,12 @@ class UsageMeter:
 
     def so_far(self, usage: Usage) -> None:
         """Replace the charge so far by `usage`, the model's total until now."""
-        spent = Spent.of(usage)
+        spent, self._reported = Spent.of(usage), True
         self._quotas.rates.spend(self._tenant, spent.tokens - self._charged.tokens)
         self._quotas.meter.charge(self._tenant, spent - self._charged, self._user)
         self._charged = spent
+
+    def failed(self) -> None:
+        """Take the charge back if the call failed before any usage was reported: its model was not called."""
+        if not self._reported:
+            self.so_far(Usage())
