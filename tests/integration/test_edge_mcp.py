@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 import pytest
 from footnote_edge.app import build
 from footnote_kit.testing import Served, serve_app
@@ -65,3 +66,16 @@ async def test_a_client_converses_on_stdin_and_stdout(served: Served) -> None:
     )
     async with Client(stdio_client(program)) as client:
         await converse(client)
+
+
+async def test_what_an_answer_lacks_is_said_to_agents_and_programs() -> None:
+    warning = "Nothing was computed: the numbers are in EUR and USD."
+    async with serve_doubles(World(warnings=[warning])) as addresses, serve_app(build, addresses=addresses) as running:
+        base = f"http://{running.runtime.announced['http']}"
+        async with Client(f"{base}/mcp") as client:
+            answer = await call(client, "ask", question="tea ?")
+        assert (answer["warnings"], answer["uncited"]) == ([warning], 0)
+        body = {"model": "footnote", "messages": [{"role": "user", "content": "tea ?"}]}
+        async with httpx2.AsyncClient(base_url=base, timeout=60) as http:
+            said = (await http.post("/v1/chat/completions", json=body)).json()
+        assert said["footnote"]["warnings"] == [warning]

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -87,6 +87,8 @@ class World:
     """Whether follow-ups lean on nothing before them."""
     says: str = ""
     """What the model says in place of its source, without a footnote; "" for its own words."""
+    warnings: Sequence[str] = ()
+    """Warnings of the model's answers."""
     window: int = 0
     vectors_later: bool = False
     """Whether documents are searched before their vectors are made."""
@@ -760,8 +762,9 @@ class Generation(gen_grpc.GenerationServiceServicer):
         reason = ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES if request.without_sources else ans.FINISH_REASON_ANSWERED
         reason = self.world.finish_reason or reason
         answer = ans.Answer(
-            claims=claims, text=text, finish_reason=reason, citations=citations, provider="double", model="echo"
-        )
+            claims=claims, text=text, finish_reason=reason, citations=citations, provider="double", model="echo",
+            warnings=self.world.warnings,
+        )  # fmt: skip
         if reason == ans.FINISH_REASON_NO_RELEVANT_CONTENT and request.sources:
             near = request.sources[0]
             answer.nearest.number, answer.nearest.document_id = near.number, near.document_id

@@ -5,6 +5,7 @@ from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_NOT_CONFIRMED, 
 from footnote.types.v1.locator_pb2 import Anchor
 from footnote.types.v1.table_pb2 import Cell, ComputedCells, Table, TableColumn, TableComputation
 from footnote_edge.asking.table_answer import answer_of, is_placed
+from footnote_kit.origins import with_origin
 
 CHUNKS = [ScoredChunk(chunk=Chunk(id="c", document_id="d", filename="a.csv", document_type="csv"))]
 
@@ -33,6 +34,17 @@ def test_without_doubts_it_is_supported_and_says_how_it_was_computed() -> None:
         'SELECT SUM("Units") FROM t_d_1',
         ["d"],
     )
+
+
+def test_footnotes_lead_to_the_item_of_a_source() -> None:
+    """Also where its document is not among the prompt's sources."""
+    item = {"id": "s", "kind": "web", "item": "i", "version": "1", "address": "https://x.example/t.csv"}
+    found = ScoredChunk(chunk=CHUNKS[0].chunk)
+    found.chunk.metadata.CopyFrom(with_origin(None, {**item, "time": "2026-01-01T00:00:00+00:00"}))
+    found.chunk.create_time.FromSeconds(1)
+    _, (added,) = answer_of(computed(), [], [found], "en")
+    assert added.origin.address == item["address"]
+    assert added.create_time.seconds == 1
 
 
 def chunk(kind: str, *places: tuple[int, int, str, str]) -> ScoredChunk:

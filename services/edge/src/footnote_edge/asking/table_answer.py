@@ -19,6 +19,7 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
 from footnote.types.v1.table_pb2 import ComputedCells, TableCell, TableComputation
+from footnote_kit.origins import origin_of
 from footnote_text import tables
 from footnote_text.a1 import cell_position, corners
 from footnote_text.locators import label
@@ -68,6 +69,8 @@ def answer_of(
                     revision=chunk.revision, collection=chunk.collection, collection_id=chunk.collection_id,
                     filename=chunk.filename, title=chunk.title, mime_type=chunk.mime_type, sha256=chunk.sha256,
                     locator=chunk.locator, text=chunk.text, label=label(chunk.filename, chunk.locator, locale),
+                    origin=origin_of(chunk.metadata),
+                    create_time=chunk.create_time if chunk.HasField("create_time") else None,
                 )
             )  # fmt: skip
         place, cell = _place(cells, chunk.document_type), _cell(cells, chunks)

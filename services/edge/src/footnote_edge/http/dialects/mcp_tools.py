@@ -72,7 +72,8 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
     ) -> dict[str, Any]:
         """Answer a question from the documents; `[n]` refers to the footnotes, each with place and quote.
 
-        Where no passage answers, `nearest` is the nearest one: an offer, not an answer.
+        Where no passage answers, `nearest` is the nearest one: an offer, not an answer. `warnings` say what the answer
+        lacks, `uncited` how many of its statements have no footnote.
         """
         request = AskRequest(question=question, collections=collections or [])
         completed = await _or_tool_error(_completed(stub.Ask(request, metadata=metadata_of(ctx), timeout=ASK_SECONDS)))
@@ -97,6 +98,8 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
             "footnotes": footnotes,
             **({"nearest": offered} if answer.HasField("nearest") else {}),
             "degradations": [one.effect for one in completed.degradations],
+            "warnings": list(answer.warnings),
+            "uncited": sum(one.support == ans.VERDICT_UNCITED for one in answer.claims),
             "answer_id": answer.id,
             "trace_id": completed.trace_id,
         }

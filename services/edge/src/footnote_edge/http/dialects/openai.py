@@ -149,6 +149,7 @@ def extras(completed: AskCompleted) -> dict[str, Any]:
         ],
         "degradations": [to_json(one) for one in completed.degradations],
         "reliability": to_json(answer.reliability),
+        "warnings": list(answer.warnings),
     }
 
 
