@@ -21,6 +21,7 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSetting
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import SCOPE
+from footnote_providers.builtin import BuiltinEmbeddings
 from footnote_providers.registry import check, make
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.rows import MessageRow, Row
@@ -115,6 +116,22 @@ async def test_embedding_provider_down_leaves_full_text(
         assert [scored.chunk.text for scored in found.chunks] == [TEXT]
         assert reasons(found) == EMBEDDING_DOWN
         assert found.degradations[0].detail
+
+
+@pytest.mark.parametrize("made", [RuntimeError("x"), None, [float("nan")] * 384, [[0.0] * 384]])
+async def test_embedding_provider_that_breaks_its_promise_leaves_full_text(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, made: Any
+) -> None:
+    async def broken(self: BuiltinEmbeddings, text: str) -> Any:
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    async with a_library(engine, EmbeddingSettings(provider="builtin", dimensions=384)) as library:
+        monkeypatch.setattr(BuiltinEmbeddings, "embed_query", broken)
+        found = await retrieve(library)
+        assert [scored.chunk.text for scored in found.chunks] == [TEXT]
+        assert reasons(found) == EMBEDDING_DOWN
 
 
 async def test_embedding_provider_that_hangs_is_not_waited_for(

@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 import uvicorn
@@ -14,6 +15,7 @@ from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.settings import Settings
 from footnote_kit.degradations import word
 from footnote_kit.errors import FailedPrecondition, InvalidArgument
+from footnote_kit.registration import Kind, NoSettings, Registration, Registry
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -165,3 +167,45 @@ async def test_what_the_deployment_has_not_given_is_named(provider: str) -> None
             pass
     assert caught.value.reason == "PROVIDER_UNCONFIGURED"
     assert caught.value.metadata["needs"].startswith("FOOTNOTE_AUGMENTATION_RERANK_")
+
+
+class Broken:
+    """A reranker of another package that does not keep its promise."""
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+
+    async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> Any:
+        if isinstance(self.scores, Exception):
+            raise self.scores
+        return self.scores
+
+    async def close(self) -> None:
+        pass
+
+
+def with_broken(scores: Any) -> RerankStep:
+    broken: Registration[NoSettings, Any] = Registration(
+        kind=Kind.RERANKER, id="broken", display_name="Broken", settings=NoSettings, make=lambda _: Broken(scores)
+    )
+    return RerankStep(Rerankers(Registry(Kind.RERANKER, [broken])), 5)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [[0.1, math.nan, 0.9, 0.5], [0.1, math.inf, 0.9, 0.5], [0.1, 0.9], [None] * 4, None, RuntimeError("x"), KeyError()],
+)
+async def test_a_reranker_that_breaks_its_promise_is_left_out(scores: Any) -> None:
+    given = candidates([0.1, 0.4, 0.3, 0.2])
+    ordered, degradation = await with_broken(scores).apply("broken", "", {}, QUESTION, given)
+    assert ordered == given
+    assert degradation is not None
+    assert word(degradation) == "RERANKER_FAILED"
+
+
+async def test_scores_outside_of_the_scale_count_as_its_ends() -> None:
+    ordered, degradation = await with_broken([-3.0, 2.5, 7.5, 0.1]).apply(
+        "broken", "", {}, QUESTION, candidates([0.5] * 4)
+    )
+    assert degradation is None
+    assert [(item.chunk.id, item.score) for item in ordered] == [("2", 1.0), ("1", 1.0), ("3", 0.1), ("0", 0.0)]

@@ -65,7 +65,15 @@ async def test_what_it_contradicts_is_lowered_but_no_quotation(tmp_path: Path) -
     assert (await support_of(silent, statement))[0] == "NOT_CONFIRMED"
 
 
-async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once() -> None:
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (Unavailable("the provider does not answer"), "the provider does not answer"),
+        (TimeoutError(), "no answer in time"),
+        (RuntimeError("x"), "it ended with RuntimeError"),
+    ],
+)
+async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once(error: Exception, why: str) -> None:
     class Down:
         enough = 0.9
         most_passages = 4
@@ -75,7 +83,7 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
 
         async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
             self.asked += 1
-            raise Unavailable("the provider does not answer")
+            raise error
 
         async def close(self) -> None:
             return None
@@ -87,7 +95,7 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
     checked = await checker.check(segment(text, markers))
     assert [item.claim.support for item in checked] == [types.VERDICT_NOT_CONFIRMED] * 2
     assert down.asked == 1
-    assert checker.failure == "the provider does not answer"
+    assert checker.failure == why
 
 
 class Alike:

@@ -6,16 +6,17 @@ import asyncio
 import hashlib
 from contextlib import suppress
 
+import numpy as np
 from cachetools import LRUCache
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit import names
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import span
 from footnote_providers import registry
-from footnote_providers.base import HoldsItsWeight, KnowsItsCosines, WeighsQuestions
+from footnote_providers.base import EmbeddingProvider, HoldsItsWeight, KnowsItsCosines, Vectors, WeighsQuestions
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.registry import choose
 from footnote_providers.settings import DefaultSettings
@@ -53,7 +54,7 @@ class ProviderEmbedder:
                 names.GEN_AI_REQUEST_MODEL: chosen.model,
             }
             with span(f"embeddings {chosen.model}", attributes):
-                vector = await provider.embed_query(text)
+                vector = await _vector(provider, text)
             weight = provider.recommended_dense_weight
             if isinstance(provider, WeighsQuestions):
                 weight = provider.dense_weight_for(text)
@@ -118,3 +119,16 @@ class ProviderEmbedder:
         await asyncio.gather(*self._loading, return_exceptions=True)
         self._cache.clear()
         await registry.close_all()
+
+
+async def _vector(provider: EmbeddingProvider, text: str) -> Vectors:
+    """Return a provider's vector. It may be of another package, so that what else it does is Unavailable as well."""
+    try:
+        vector = np.asarray(await provider.embed_query(text), dtype=np.float32)
+    except FootnoteError:
+        raise
+    except Exception as error:
+        raise Unavailable(f"It ended with {type(error).__name__}", reason="PROVIDER_FAILED") from error
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise Unavailable("Its vector cannot be used", reason="PROVIDER_FAILED")
+    return vector
