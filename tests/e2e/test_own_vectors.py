@@ -116,13 +116,20 @@ async def test_ids_come_back_as_they_were_given(edge: EdgeClient, http: httpx2.A
         assert (answer.status_code, answer.json()["row"]["id"]) == (200, identity)
 
 
-async def test_answers_cite_the_id_that_was_given(edge: EdgeClient) -> None:
+async def test_answers_cite_the_id_that_was_given(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     name = await create(edge)
     await add(edge, name, [VectorRow(id="kb/parcels#7", text="The parcel weighs 12 kilograms.", vector=[1, 0, 0])])
     done = await edge.answer("How many kilograms does the parcel weigh?", collections=[name], query_vector=[1, 0, 0])
     assert [source.document_id for source in done.sources] == ["kb/parcels#7"]
     assert done.answer.citations
     assert {citation.document_id for citation in done.answer.citations} == {"kb/parcels#7"}
+    assert {(citation.revision, citation.sha256) for citation in done.answer.citations} == {(0, "")}
+    asked = {"role": "user", "content": "How many kilograms does the parcel weigh?"}
+    body = {"model": "footnote", "messages": [asked]}
+    said = (await http.post("/v1/chat/completions", json=body)).json()
+    (cited, *_) = said["choices"][0]["message"]["annotations"]
+    row = (await http.get(cited["url_citation"]["url"])).json()["row"]
+    assert row["id"] == "kb/parcels#7"
 
 
 async def test_the_same_id_again_replaces_and_elsewhere_is_another(edge: EdgeClient) -> None:

@@ -119,7 +119,7 @@ def _offered(source: Source, start: int, end: int, locale: str) -> Citation:
         number=source.number,
         chunk_id=source.chunk_id,
         document_id=source.document_id,
-        revision=source.revision,
+        revision=source.revision if source.sha256 else 0,  # own vectors have no file
         sha256=source.sha256,
         filename=source.filename,
         title=source.title,

@@ -52,7 +52,7 @@ def cite(
         number=marker.number,
         chunk_id=source.chunk_id,
         document_id=source.document_id,
-        revision=source.revision,
+        revision=source.revision if source.sha256 else 0,  # own vectors have no file
         sha256=source.sha256,
         filename=source.filename,
         title=source.title,

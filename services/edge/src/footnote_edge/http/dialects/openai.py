@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse
@@ -94,7 +95,7 @@ def completion(model: str, completed: AskCompleted, base: str) -> dict[str, Any]
         "role": "assistant",
         "content": answer.text,
         "refusal": None,
-        "annotations": annotations(answer, base),
+        "annotations": annotations(completed, base),
     }
     choice = {"index": 0, "message": message, "finish_reason": finish_reason(answer), "logprobs": None}
     return {
@@ -108,8 +109,9 @@ def completion(model: str, completed: AskCompleted, base: str) -> dict[str, Any]
     }
 
 
-def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
+def annotations(completed: AskCompleted, base: str) -> list[dict[str, Any]]:
     """Return the footnotes as URL citations of the claims, with extra keys for details that a URL cannot hold."""
+    collections = {source.number: source.collection_id for source in completed.sources}
     return [
         {
             "type": "url_citation",
@@ -117,7 +119,7 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
                 "start_index": citation.claim_span.start,
                 "end_index": citation.claim_span.end,
                 "title": citation.label or citation.title or citation.filename,
-                "url": f"{base}/v1/documents/{citation.document_id}:download{_revision(citation)}{_fragment(citation)}",
+                "url": f"{base}/v1/{_path(citation, collections.get(citation.number, ''))}",
                 "number": citation.number,
                 "quote": citation.quote,
                 "chunk_id": citation.chunk_id,
@@ -126,13 +128,17 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
                 "reader": citation.reader,
             },
         }
-        for citation in answer.citations
+        for citation in completed.answer.citations
     ]
 
 
-def _revision(citation: ans.Citation) -> str:
-    """Return the query that names the cited revision; old answers without revisions have none."""
-    return f"?revision={citation.revision}" if citation.revision else ""
+def _path(citation: ans.Citation, collection_id: str) -> str:
+    """Return the path of the cited revision's file; of a row with an own vector, which has none, the row's."""
+    if not citation.revision:
+        return f"collections/{collection_id}/vectors/{quote(citation.document_id, safe='')}"
+    page = citation.locator.page.page
+    fragment = f"#page={page}" if page else ""
+    return f"documents/{citation.document_id}:download?revision={citation.revision}{fragment}"
 
 
 def extras(completed: AskCompleted) -> dict[str, Any]:
@@ -199,7 +205,7 @@ async def _chunks(chat: ChatRequest, events: AsyncGenerator[AskResponse], base: 
                 yield chunk({"content": event.text_delta})
             elif event.HasField("completed"):
                 answer = event.completed.answer
-                delta = {"annotations": annotations(answer, base)} if answer.citations else {}
+                delta = {"annotations": annotations(event.completed, base)} if answer.citations else {}
                 yield chunk(delta, finish_reason(answer), footnote=extras(event.completed))
                 if chat.include_usage:
                     yield streams.encode({**head, "choices": [], "usage": usage(answer)})
@@ -216,8 +222,3 @@ def _model(name: str, created: int) -> dict[str, Any]:
 
 def _base(request: Request) -> str:
     return str(request.base_url).rstrip("/")
-
-
-def _fragment(citation: ans.Citation) -> str:
-    page = citation.locator.page.page
-    return f"#page={page}" if page else ""
