@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
-from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest, UpdateCollectionRequest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     Document,
@@ -21,7 +21,13 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadMetadata,
 )
-from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection, CollectionSettings
+from footnote.types.v1.collection_pb2 import (
+    ACCESS_WRITE,
+    VISIBILITY_PRIVATE,
+    Collection,
+    CollectionSettings,
+    Grant,
+)
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import (
@@ -388,8 +394,6 @@ async def test_sources_go_with_their_collection(edge: EdgeStub, world: World, fo
 
 async def test_who_may_see_and_change_sources(edge: EdgeStub, folder: Path) -> None:
     mine = Collection(name="mine", visibility=VISIBILITY_PRIVATE)
-    from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
-
     await edge.CreateCollection(CreateCollectionRequest(collection=mine), metadata=OTHER)
     hidden = await kept.create(edge, "folder", {"path": str(folder)}, collection="mine", call={"metadata": OTHER})
     shared = await begin(edge, folder)
@@ -412,6 +416,48 @@ async def test_who_may_see_and_change_sources(edge: EdgeStub, folder: Path) -> N
     assert [one.id for one in both] == [shared.id, hidden.id]
     only = (await edge.ListSources(pb.ListSourcesRequest(collection="kept"))).sources
     assert [one.id for one in only] == [shared.id]
+
+
+async def test_a_creator_who_may_no_longer_write_has_no_source_that_does(
+    edge: EdgeStub, served: Served, world: World, folder: Path, tmp_path: Path
+) -> None:
+    async def granted(*groups: str) -> None:
+        grants = [Grant(group=group, access=ACCESS_WRITE) for group in groups]
+        resource = Collection(name="theirs", grants=grants)
+        change = UpdateCollectionRequest(
+            collection="theirs", resource=resource, update_mask=FieldMask(paths=["grants"])
+        )
+        await edge.UpdateCollection(change, metadata=OTHER)
+
+    async def due() -> pb.Source:
+        await change(
+            tmp_path / "data" / "edge" / "edge.db", "UPDATE sources SET next_time = '2020-01-01 00:00:00.000000'"
+        )
+        await asyncio.sleep(0.5)
+        return await kept.settled(edge, source)
+
+    private = Collection(name="theirs", visibility=VISIBILITY_PRIVATE)
+    await edge.CreateCollection(CreateCollectionRequest(collection=private), metadata=OTHER)
+    await granted("staff")
+    ann = {"metadata": (*ANN, ("x-footnote-groups", "staff"))}
+    source = await kept.create(edge, "folder", {"path": str(folder)}, collection="theirs", call=ann)
+    write(folder, "a.txt", "first")
+    assert (await due()).state == pb.SOURCE_STATE_IN_STEP
+    assert len(world.documents) == 1
+    await granted()
+    write(folder, "b.txt", "second")
+    now = await due()
+    assert "may no longer write" in now.error.message
+    assert len(world.documents) == 1
+    begun = await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id), metadata=OTHER)
+    assert (await kept.ended(edge, begun.operation.id)).state == ops.OPERATION_STATE_SUCCEEDED
+    assert len(world.documents) == 2
+    await granted("others")
+    again = {"metadata": (*ANN, ("x-footnote-groups", "others"))}  # ann has moved
+    await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id), **again)
+    write(folder, "c.txt", "third")
+    assert (await due()).state == pb.SOURCE_STATE_IN_STEP
+    assert len(world.documents) == 3
 
 
 async def test_sources_are_listed_in_pages(edge: EdgeStub, folder: Path) -> None:

@@ -326,6 +326,7 @@ class SourceRow(Base):
     run_cursor: Mapped[str] = mapped_column(Text, default="")
     run_listed: Mapped[int] = mapped_column(default=0)
     """State of that operation's listing: 0 in progress, 1 complete, 2 partial."""
+    creator: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
 
     __table_args__ = (
         Index("sources_by_time", "tenant_id", "create_time", "id"),

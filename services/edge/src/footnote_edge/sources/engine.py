@@ -33,6 +33,7 @@ from footnote_kit.telemetry import counter
 
 from footnote_edge.jobs.ports import OperationStore, StoredOperation
 from footnote_edge.jobs.retrying import until_available
+from footnote_edge.sources import creators
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.following import DocumentFollower
 from footnote_edge.sources.ports import (
@@ -133,7 +134,8 @@ class Engine:
         """Transfer all that can be transferred, then return the reason for an incomplete listing, if any."""
         began = datetime.now(UTC)
         try:
-            await until_available(lambda: self._store.collection(scope, source), self._ceiling)
+            collection = await until_available(lambda: self._store.collection(scope, source), self._ceiling)
+            creators.check(operation, source, collection)
             kind, opening = self._openings.of(source)
         except FootnoteError as refusal:
             return await self._listing_failed(source, holder, refusal)

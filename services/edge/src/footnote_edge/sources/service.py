@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import uuid4
@@ -12,7 +13,7 @@ from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_SOURCE, Operat
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.access import Access
-from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.paging import Page, fitting, moment, text
 from footnote_kit.validation import changed_fields
 from google.protobuf.json_format import MessageToDict
@@ -25,6 +26,7 @@ from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore, new_operation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.settings import Settings
+from footnote_edge.sources import creators
 from footnote_edge.sources.registry import Kinds, check
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Sealed, Vault
@@ -104,7 +106,7 @@ class Sources:
             kind=kind.id, settings=json.dumps(settings), secrets=sealed.data, secret_key=sealed.key_id,
             secret_names=json.dumps(sorted(secrets)), interval_seconds=int(interval.total_seconds()),
             paused=wanted.paused, etag=uuid4().hex, create_time=now, update_time=now, state=pb.SOURCE_STATE_NEW,
-            next_time=now + interval,
+            next_time=now + interval, creator=creators.stored(scope),
         )  # fmt: skip
         await self._source_store.add(row)
         if not row.paused:
@@ -140,7 +142,7 @@ class Sources:
         row = await self._changeable(scope, request.source_id)
         wanted, kind = request.resource, self._kinds.require(row.kind)
         await self._check_identity(scope, row, wanted)
-        values: dict[str, object] = {}
+        values: dict[str, object] = {"creator": creators.stored(scope)} if row.user_id == scope.user_id else {}
         if "name" in paths:
             values["name"] = _name(wanted.name, "resource")
         if "interval" in paths:
@@ -198,6 +200,9 @@ class Sources:
             raise FailedPrecondition(
                 "The source is being deleted.", metadata={"state": "DELETING", "requested": "SYNC_SOURCE"}
             )
+        if row.user_id == scope.user_id and row.creator != creators.stored(scope):
+            with suppress(Aborted):  # changed in between, with its creator
+                await self._source_store.change(row.id, row.etag, row.etag, {"creator": creators.stored(scope)})
         found = await self._schedule.begin(row, user_id=scope.user_id)
         if found is None:
             found = await self._source_store.active(row.id)

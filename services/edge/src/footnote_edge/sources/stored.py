@@ -36,7 +36,8 @@ LONGEST_WAIT = timedelta(days=32)
 class StoredSource:
     """A source that a collection mirrors; `secrets` are encrypted, `run_token` fences off other runs.
 
-    `settings`, `secret_names` and `warnings` are JSON; `error` is a serialised google.rpc.Status.
+    `settings`, `secret_names` and `warnings` are JSON; `error` is a serialised google.rpc.Status. `creator` is a Scope:
+    the creator's roles and groups when it last changed or synchronised the source, None if an earlier version made it.
     """
 
     id: str
@@ -65,6 +66,7 @@ class StoredSource:
     run_token: str = ""
     run_cursor: str = ""
     run_listed: int = LISTING
+    creator: bytes | None = None
 
 
 @dataclass(slots=True)
