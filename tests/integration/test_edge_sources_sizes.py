@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from footnote_edge.app import build
+from footnote_edge.sources import engine, transfer
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
@@ -66,3 +67,26 @@ def touched(world: World) -> tuple[int, int, int]:
     """Return how many documents were made, given another origin (again where they changed meanwhile), and deleted."""
     labelled = {request.document_id for request in world.requests("UpdateDocument")}
     return len(world.requests("UploadDocument")), len(labelled), len(world.requests("BeginDeletion"))
+
+
+async def test_bodies_of_a_listing_fill_no_disk(
+    edge: EdgeStub, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site's pages come with its listing, before any quota counts them."""
+    most = 1000
+    stored: list[int] = []
+
+    class Watched(transfer.Spool):
+        async def keep(self, key: str, body: bytes) -> None:
+            await super().keep(key, body)
+            stored.append(sum(one.stat().st_size for one in self._folder.iterdir()))
+
+    monkeypatch.setattr(transfer, "SPOOL_BYTES", most)
+    monkeypatch.setattr(engine, "Spool", Watched)
+    texts = {f"n{number}": f"The text of item number {number}, in words enough for a page." for number in range(10)}
+    with origin("web", tmp_path) as made:
+        made.write(texts)
+        source = await kept.settled(edge, await kept.create(edge, "web", made.settings))
+    assert (source.items_in_step, len(kept.contents(world))) == (10, 10)
+    assert 0 < max(stored) <= most
+    assert len(stored) == 10

@@ -61,7 +61,7 @@ from footnote_edge.sources.stored import (
     Superseded,
     key_of,
 )
-from footnote_edge.sources.transfer import MOST_AWAY, Run, Tally, Transfer, spool
+from footnote_edge.sources.transfer import MOST_AWAY, Run, Spool, Tally, Transfer
 
 AT_ONCE = 64
 """Items of one source transferred concurrently: small ones share a call of so many, and a group of documents."""
@@ -172,6 +172,7 @@ class Engine:
     ) -> tuple[FootnoteError | None, bool]:
         """Record the listing; return the reason if it is incomplete, and whether missing items are deleted."""
         warnings: list[str] = []
+        spool = Spool(folder, self._policy.item_bytes)
         partial, count, keeps = "", 0, False
         error: FootnoteError | None = None
 
@@ -193,7 +194,7 @@ class Engine:
                         kept = kept[: max(0, len(kept) - (count - self._policy.items))]
                     for item in kept:
                         if item.body is not None:
-                            await asyncio.to_thread(spool, folder, key_of(item.id), item.body)
+                            await spool.keep(key_of(item.id), item.body)
                     await self._items.see(holder, kept, page.cursor)
                     if count > self._policy.items:
                         break

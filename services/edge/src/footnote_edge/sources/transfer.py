@@ -42,6 +42,9 @@ MOST_AWAY = 8
 FETCHES = 4
 """Items of one source fetched concurrently."""
 
+SPOOL_BYTES = 1024 * 1024 * 1024
+"""Maximum bytes on disk of bodies that came with one listing: no quota of the tenant counts them."""
+
 _log = get_logger(__name__)
 
 
@@ -254,10 +257,19 @@ def item_of(row: StoredItem) -> Item:
     )  # fmt: skip
 
 
-def spool(folder: Path, key: str, body: bytes) -> None:
-    """Store a body from the listing until its item's turn."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / key).write_bytes(body)
+class Spool:
+    """Stores bodies from the listing until their items' turns; what it does not take is fetched again then."""
+
+    def __init__(self, folder: Path, item_bytes: int) -> None:
+        self._folder = folder
+        self._item_bytes = item_bytes
+        self._left = SPOOL_BYTES
+
+    async def keep(self, key: str, body: bytes) -> None:
+        """Store a body, unless it is too long or too much is stored already."""
+        if len(body) <= min(self._left, self._item_bytes):
+            self._left -= len(body)
+            await asyncio.to_thread((self._folder / key).write_bytes, body)
 
 
 def digest(body: bytes) -> str:
