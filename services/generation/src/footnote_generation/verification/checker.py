@@ -43,7 +43,6 @@ from footnote_generation.verification.judging import WRONG, Judgement, judge, li
 from footnote_generation.verification.opinion import Passage, Read, Word
 
 _log = get_logger(__name__)
-_LATE, _BROKEN = "no answer in time", "it failed with an internal error"
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1, VERDICT_UNSUPPORTED: 0}
 _Key = tuple[str, str, tuple[int, ...]]
 """A statement's text, the line that introduces its list, and the numbers of its cited sources."""
@@ -145,8 +144,14 @@ class Checker:
                 return await reader.ask(asked)
         except Exception as error:  # a plugged-in reader may raise anything; the rules' verdicts stand without it
             late = isinstance(error, TimeoutError)
-            self.failure = error.message if isinstance(error, FootnoteError) else _LATE if late else _BROKEN
-            _log.warning("verifier_failed", error=type(error).__name__)
+            self.failure = (
+                error.message
+                if isinstance(error, FootnoteError)
+                else _LATE
+                if late
+                else f"it ended with {type(error).__name__}"
+            )
+            _log.warning("verifier_failed", error=name)
             return []
 
     def apply(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
