@@ -16,7 +16,7 @@ from footnote_kit.printable import printable_line
 from footnote_cli.addresses import ADDRESS_VARIABLE, edge_address
 from footnote_cli.console import make_console, print_json
 from footnote_cli.credentials import key_of_file, warn_of_visible_key
-from footnote_cli.errors import EXIT_INTERRUPTED, CommandError, Interrupted
+from footnote_cli.errors import EXIT_INTERRUPTED, CommandError, Interrupted, usage_error
 from footnote_cli.session import Connection, Session, open_session
 
 P = ParamSpec("P")
@@ -131,9 +131,16 @@ def run(body: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False)
         make_console(stderr=True).print("Interrupted.", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:
-        # The reader of our output is gone, as after `| head`. Python would report that again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output is gone, as after `| head`.
+        _drop_output()
         raise typer.Exit(0) from None
+    except UnicodeError:
+        fail(
+            usage_error("An argument or the input is not UTF-8.", "Convert it, for example with iconv."),
+            as_json=as_json,
+        )
+    except OSError as error:
+        fail_of_system(error, as_json=as_json)
 
 
 async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -162,6 +169,24 @@ async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
         work.cancel()
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.remove_signal_handler(signal.SIGINT)
+
+
+def fail_of_system(error: OSError, *, as_json: bool = False) -> NoReturn:
+    """Print what the operating system refused, on stderr, and exit with 1."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    problem = error.strerror or str(error) or type(error).__name__
+    if error.filename:
+        hint = "Free some space, or make it readable for this user."
+        fail(CommandError(f"{error.filename}: {problem}.", hint), as_json=as_json)
+    fail(CommandError(problem), as_json=as_json)
+
+
+def _drop_output() -> None:
+    """Discard what standard output did not take; Python would report it again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(error: CommandError, *, as_json: bool = False) -> NoReturn:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from footnote_cli.command import fail
+from footnote_cli.command import fail, fail_of_system
 from footnote_cli.commands import (
     ask,
     audit,
@@ -137,6 +137,10 @@ def run() -> None:
         code = EXIT_FAILED
         with suppress(typer.Exit):
             fail(_not_installed(error), as_json="--json" in sys.argv)
+    except OSError as error:  # help that cannot be written
+        with suppress(typer.Exit):
+            fail_of_system(error)
+        code = EXIT_FAILED
     sys.exit(code)
 
 

@@ -31,7 +31,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_cli.addresses import edge_address
 from footnote_cli.credentials import key_of_file
-from footnote_cli.errors import explain_failure, usage_error
+from footnote_cli.errors import CommandError, explain_failure, usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.session import Connection, Session, open_session
 from footnote_cli.targets import OFFLINE, found
@@ -57,14 +57,20 @@ def opener(name: str, served: Callable[[Session], T], offline: Callable[[Any], T
             async with open_session(connection, f"footnote {name} {context.info_name}") as session:
                 yield served(session)
             return
+        import sqlite3
+
         private.keep()  # this command may be the first to create the database
-        database, tool = await found(OFFLINE, name)(data_dir)
         try:
-            yield offline(tool)
+            database, tool = await found(OFFLINE, name)(data_dir)
+            try:
+                yield offline(tool)
+            finally:
+                await database.close()
         except FootnoteError as error:
             raise explain_failure(error) from error
-        finally:
-            await database.close()
+        except sqlite3.Error as error:
+            problem = f"The database in {data_dir} cannot be used: {error}."
+            raise CommandError(problem, "Free some space, or make it writable for this user.") from error
 
     return opened
 

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from footnote_cli.addresses import is_starting
 from footnote_cli.console import make_console
-from footnote_cli.errors import CommandError, explain_failure
+from footnote_cli.errors import CommandError, explain_failure, usage_error
 from footnote_cli.telemetry import CommandTrace
 
 # No retries: a user at a terminal sees a failure at once and can repeat the command.
@@ -85,14 +85,17 @@ def _explained(failure: FootnoteError) -> CommandError:
 async def open_session(connection: Connection, name: str) -> AsyncIterator[Session]:
     """Open a channel for one command; everything inside is one trace whose root span is `name`."""
     telemetry = CommandTrace()
-    client = AsyncClient(
-        connection.address,
-        api_key=connection.api_key,
-        tenant=connection.tenant,
-        user=connection.user,
-        retry=_ONCE,
-        headers=telemetry.headers,
-    )
+    try:
+        client = AsyncClient(
+            connection.address,
+            api_key=connection.api_key,
+            tenant=connection.tenant,
+            user=connection.user,
+            retry=_ONCE,
+            headers=telemetry.headers,
+        )
+    except ValueError as error:
+        raise usage_error(str(error), getattr(error, "hint", "")) from None
     async with client:
         try:
             with telemetry.root(name):

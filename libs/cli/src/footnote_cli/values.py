@@ -53,8 +53,13 @@ def parse_duration(text: str) -> Duration:
     match = re.fullmatch(r"(\d{1,8}(?:\.\d{1,8})?)\s{0,8}([smhd])", text.strip().lower())
     if match is None:
         raise usage_error(f"'{text}' is not a duration.", "Write it as 90s, 30m, 24h or 7d.")
+    span = timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        datetime.now(UTC) + span
+    except OverflowError:
+        raise usage_error(f"'{text}' is too long: it ends after the year 9999.") from None
     result = Duration()
-    result.FromTimedelta(timedelta(**{_UNITS[match[2]]: float(match[1])}))
+    result.FromTimedelta(span)
     return result
 
 

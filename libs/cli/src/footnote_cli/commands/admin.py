@@ -18,7 +18,7 @@ from footnote_cli.admin.migrate import migrate as migrate_databases
 from footnote_cli.admin.restore import restore as restore_backup
 from footnote_cli.command import JsonOption, run
 from footnote_cli.console import make_console, print_json
-from footnote_cli.errors import EXIT_FAILED, CommandError, explain_failure
+from footnote_cli.errors import EXIT_FAILED, explain_failure
 from footnote_cli.render.fitted import FittedTable
 
 app = typer.Typer(
@@ -182,10 +182,5 @@ def _run(work: Coroutine[Any, Any, None], as_json: bool) -> None:
             await work
         except FootnoteError as error:
             raise explain_failure(error) from error
-        except OSError as error:
-            raise CommandError(
-                f"{error.filename or 'A file'}: {error.strerror}.",
-                "Free some space, or make it readable for this user.",
-            ) from (error)
 
     run(body, as_json=as_json)

@@ -82,6 +82,10 @@ def _none() -> Sequence[tuple[str, str]]:
     return ()
 
 
+def _fits_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """The options of both clients; see `Client` for their meaning."""
@@ -105,6 +109,11 @@ class Connection:
             raise ValueError("cert_file and key_file belong together")
         if not self.address.startswith(_TLS) and (self.ca_file or self.cert_file):
             raise ValueError(f"certificates need an address that begins with {_TLS}")
+        if not _fits_header(self.api_key):
+            raise KeyProblem("The key has characters that are not printable ASCII.", "Set it again, without line ends.")
+        for name in ("tenant", "user"):
+            if not _fits_header(getattr(self, name)):
+                raise ValueError(f"The {name} must be printable ASCII.")
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the metadata of a call: the identity, and the caller's additions."""

@@ -60,7 +60,7 @@ class Client:
     further metadata.
 
     The client connects at the first call. Failures are FootnoteErrors; that of a call whose client is closed is Closed.
-    ValueError for contradictory options.
+    ValueError for contradictory options, and for a key, tenant or user that is not printable ASCII.
     """
 
     def __init__(

@@ -142,15 +142,10 @@ class Checker:
         try:
             async with asyncio.timeout(reader.timeout if limit is None else min(limit, reader.timeout)):
                 return await reader.ask(asked)
-        except Exception as error:  # a plugged-in reader may raise anything; the rules' verdicts stand without it
-            late = isinstance(error, TimeoutError)
-            self.failure = (
-                error.message
-                if isinstance(error, FootnoteError)
-                else _LATE
-                if late
-                else f"it ended with {type(error).__name__}"
-            )
+        except Exception as error:  # a reader of another package may raise anything; the rules' verdicts stand
+            name = type(error).__name__
+            said = error.message if isinstance(error, FootnoteError) else f"it ended with {name}"
+            self.failure = "no answer in time" if isinstance(error, TimeoutError) else said
             _log.warning("verifier_failed", error=name)
             return []
 
