@@ -1,11 +1,13 @@
 """Small pieces of text for several views: durations, sizes, times, shortened quotes, word wrap of a stream."""
 
+import unicodedata
 from collections.abc import Callable
 from datetime import datetime
 
 from footnote_kit.printable import printable
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
+from rich.cells import cell_len
 
 _KIBI = 1024
 
@@ -81,8 +83,23 @@ def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count:,}".replace(",", " ") + f" {word}"
 
 
+_NOT_BEFORE = ("Pe", "Pf", "Po", "Lm", "Sk")
+_NOT_AFTER = ("Ps", "Pi")
+_JOINER = "\u200d"
+
+
+def _may_break(before: str, after: str) -> bool:
+    """Whether a line may end between two characters that are no spaces: beside a wide one, except at its marks."""
+    if before == _JOINER or not cell_len(after) or 2 not in (cell_len(before), cell_len(after)):
+        return False
+    return unicodedata.category(after) not in _NOT_BEFORE and unicodedata.category(before) not in _NOT_AFTER
+
+
 class WordWrapper:
-    """Writes text in pieces and breaks lines between words at `width` columns; a width of 0 never breaks."""
+    """Writes text in pieces and breaks lines at `width` columns, of which wide characters take two; 0 never breaks.
+
+    Lines end between words, and beside Chinese, Japanese and Korean characters and emoji.
+    """
 
     def __init__(self, write: Callable[[str], None], width: int) -> None:
         self._write = write
@@ -106,6 +123,8 @@ class WordWrapper:
                 self._flush()
                 self._spaces += 1
             else:
+                if self._word and _may_break(self._word[-1], character):
+                    self._flush()
                 self._word += character
 
     def finish(self) -> None:
@@ -118,13 +137,14 @@ class WordWrapper:
     def _flush(self) -> None:
         if not self._word:
             return
-        if self._column and self._column + self._spaces + len(self._word) > self._width:
+        width = cell_len(self._word)
+        if self._column and self._column + self._spaces + width > self._width:
             self._write("\n" + self._word)
-            self._column = len(self._word)
+            self._column = width
         else:
             # Drop an indentation if the word would not fit after it.
-            spaces = self._spaces if self._column else min(self._spaces, max(0, self._width - len(self._word)))
+            spaces = self._spaces if self._column else min(self._spaces, max(0, self._width - width))
             self._write(" " * spaces + self._word)
-            self._column += spaces + len(self._word)
+            self._column += spaces + width
         self._word = ""
         self._spaces = 0
