@@ -17,6 +17,7 @@ _log = get_logger("footnote.indexing.cache")
 A = TypeVar("A")
 T = TypeVar("T")
 _PRUNE_EVERY = 2000
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SLICE = 500  # below SQLite's limit of host parameters everywhere
 
 
@@ -54,12 +55,25 @@ class SqliteCache:
         self._thread.shutdown(wait=False)
 
     async def _run(self, function: Callable[[A], T], argument: A, otherwise: T) -> T:
-        """Run on the thread; a broken file counts as an empty cache and does not fail the document."""
+        """Run on the thread; a file that fails counts as an empty cache and does not fail the document."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, function, argument)
-        except sqlite3.Error as error:
-            _log.warning("embedding_cache_failed", error=type(error).__name__)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._unbroken, function, argument)
+        except (sqlite3.Error, OSError) as error:
+            _log.warning("embedding_cache_failed", error=type(error).__name__, reason=str(error))
             return otherwise
+
+    def _unbroken(self, function: Callable[[A], T], argument: A) -> T:
+        """Call a function; where the file turns out to be damaged, begin it anew and call the function again."""
+        try:
+            return function(argument)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
+                raise
+            _log.warning("embedding_cache_begun_anew", file=str(self._path), reason=str(error))
+            self._close()
+            for end in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + end).unlink(missing_ok=True)
+            return function(argument)
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
