@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -67,12 +68,20 @@ async def test_entries_expire_and_the_oldest_give_way(tmp_path: Path, monkeypatc
     await cache.close()
 
 
-async def test_a_broken_file_is_an_empty_cache(tmp_path: Path) -> None:
-    (tmp_path / "cache.db").write_bytes(b"this is no database" * 1000)
-    cache = SqliteCache(tmp_path / "cache.db", ttl=60)
-    await cache.put({"a": np.ones(2, dtype=np.float32)})
-    assert await cache.get(["a"]) == {}
+@pytest.mark.parametrize("from_byte", [0, 100], ids=["no database", "damaged pages"])
+async def test_a_damaged_file_is_begun_anew(tmp_path: Path, from_byte: int) -> None:
+    file = tmp_path / "cache.db"
+    cache = SqliteCache(file, ttl=60)
+    await cache.put({f"old{n}": np.ones(2, dtype=np.float32) for n in range(500)})
     await cache.close()
+    file.write_bytes(file.read_bytes()[:from_byte] + b"this is no database" * 1000)
+    cache = SqliteCache(file, ttl=60)
+    with capture_logs() as said:
+        assert await cache.get(["old0"]) == {}
+        await cache.put({"a": np.ones(2, dtype=np.float32)})
+        assert list(await cache.get(["a"])) == ["a"]
+    await cache.close()
+    assert [one["event"] for one in said] == ["embedding_cache_begun_anew"]
 
 
 async def test_redis_lets_entries_expire_and_gives_the_rest_to_every_replica(redis: RedisServer) -> None:
@@ -131,6 +140,29 @@ async def test_redis_that_hangs_is_left_alone_for_a_while_and_taken_up_again(red
     assert warnings == ["embedding_cache_lost", "embedding_cache_lost"], "one each"
     for cache in (at_once, later):
         await cache.close()
+
+
+async def test_redis_that_only_reads_since_a_failover_is_asked_on_and_found_anew(
+    redis: RedisServer,
+) -> None:
+    cache = RedisCache(redis.url, ttl=60, pause=3600)
+    one = {"a": np.ones(2, dtype=np.float32)}
+    await cache.put(one)
+    assert redis.command("REPLICAOF 127.0.0.1 1").startswith(b"+OK")
+    try:
+        with capture_logs() as said:
+            for number in range(3):
+                await cache.put({f"b{number}": np.ones(2, dtype=np.float32)})
+                async with asyncio.timeout(60):
+                    while number == 0 and redis.command("CLIENT LIST").count(b" addr=") > 1:  # beside the one that asks
+                        await asyncio.to_thread(time.sleep, 0.01)
+                assert list(await cache.get(["a"])) == ["a"], "it answers"
+        assert [line["event"] for line in said] == ["embedding_cache_not_written"]
+    finally:
+        redis.command("REPLICAOF NO ONE")
+    await cache.delete(["a"])
+    assert await cache.get(["a"]) == {}, "what is to be forgotten does not wait"
+    await cache.close()
 
 
 async def test_redis_that_was_started_again_is_used_on_the_same_connections() -> None:

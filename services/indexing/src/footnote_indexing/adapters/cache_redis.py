@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from redis.asyncio.connection import SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from redis.exceptions import ReadOnlyError, RedisError, ResponseError
 
 _log = get_logger("footnote.indexing.cache")
 T = TypeVar("T")
@@ -27,8 +28,8 @@ class RedisCache:
     """Vectors by key; Redis expires them.
 
     If Redis does not answer within `timeout` seconds, the cache counts as empty and is not called for `pause` seconds:
-    a hanging server must not delay every batch. Each outage and each recovery is logged once. Raises FailedPrecondition
-    for an invalid URL, or one that names unusable files.
+    a hanging server must not delay every batch. If it refuses to write, only writes pause. Each outage and each
+    recovery is logged once. Raises FailedPrecondition for an invalid URL, or one that names unusable files.
     """
 
     def __init__(self, url: str, ttl: float, timeout: float = 2.0, pause: float = 15.0) -> None:
@@ -45,7 +46,7 @@ class RedisCache:
         except (TypeError, ValueError, RedisError, OSError) as error:
             raise FailedPrecondition(_wrong(error)) from error
         self._pause = pause
-        self._breaker = Breaker(1, pause)
+        self._breaker, self._writes = Breaker(1, pause), Breaker(1, pause)
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return the cached vectors."""
@@ -58,17 +59,18 @@ class RedisCache:
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Store vectors."""
-        if not vectors:
+        if not vectors or self._writes.rest:
             return
         pipeline = self._redis.pipeline(transaction=False)
         for key, vector in vectors.items():
             pipeline.set(_PREFIX + key, np.ascontiguousarray(vector, dtype=np.float32).tobytes(), px=self._ttl_ms)
-        await self._ask(pipeline.execute, [])
+        if await self._ask(pipeline.execute, [], writes=True) and self._writes.answered():
+            _log.info("embedding_cache_takes_again")
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Delete vectors."""
         if keys:
-            await self._ask(lambda: self._redis.delete(*(_PREFIX + key for key in keys)), 0)
+            await self._ask(lambda: self._redis.delete(*(_PREFIX + key for key in keys)), 0, writes=True)
 
     async def count(self) -> int:
         """Return the number of keys in the database, an upper bound."""
@@ -78,20 +80,31 @@ class RedisCache:
         """Close the connections."""
         await self._redis.aclose()
 
-    async def _ask(self, question: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """Return Redis's answer, or `otherwise` if Redis does not answer."""
+    async def _ask(self, question: Callable[[], Awaitable[T]], otherwise: T, *, writes: bool = False) -> T:
+        """Return Redis's answer, or `otherwise` if Redis does not answer, or refuses to write."""
         if self._breaker.rest:
             return otherwise
         try:
             answer = await question()
         except (RedisError, OSError) as error:
-            if self._breaker.failed():
+            if writes and isinstance(error, ResponseError):
+                await self._refused(error)
+            elif self._breaker.failed():
                 kind, why = type(error).__name__, _not_trusted(error) if self._secured else ""
                 _log.warning("embedding_cache_lost", error=kind, reason=why, asked_again_after=self._pause)
             return otherwise
         if self._breaker.answered():
             _log.info("embedding_cache_back")
         return answer
+
+    async def _refused(self, error: ResponseError) -> None:
+        """Pause writes that Redis refuses, as a full one does; reads go on."""
+        if self._writes.failed():
+            _log.warning("embedding_cache_not_written", error=type(error).__name__, asked_again_after=self._pause)
+        if isinstance(error, ReadOnlyError):
+            # After a failover, connections to the former primary stay open: the next one asks for the address again.
+            with suppress(RedisError, OSError):
+                await self._redis.connection_pool.disconnect(inuse_connections=False)
 
 
 def _wrong(error: Exception) -> str:
