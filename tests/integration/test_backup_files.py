@@ -57,3 +57,17 @@ async def test_files_of_documents_deleted_or_added_during_a_backup_are_not_in_it
         assert (await client.download(stays))[1] == SHEET
         assert [block.text for block in (await client.parse(stays))[0]]
     assert stored(back / "ingestion" / "blobs") == kept
+
+
+async def test_files_of_a_folder_are_restored_into_an_object_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, saved, back, bucket = (tmp_path / name for name in ("data", "saved", "back", "bucket"))
+    async with serve_app(build, data_dir=data) as served:
+        document_id = (await Client(served).upload(SHEET, "sheet.csv")).document.id
+    await admin_backup.backup(deployment_of(data), saved)
+    bucket.mkdir()
+    monkeypatch.setenv("FOOTNOTE_INGESTION_BLOB_URL", bucket.as_uri())
+    await restore(saved, back)
+    async with serve_app(build, data_dir=back) as served:
+        assert (await Client(served).download(document_id))[1] == SHEET

@@ -1,6 +1,6 @@
 """Describes what a service stores, for the tools that administer a deployment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,8 @@ def readable(kind: type[Message]) -> Callable[[bytes], None]:
 class StoredData:
     """What one service stores.
 
-    `files` is its folder of files; None when they are at `files_url` or there are none. `named` is an SQL statement
+    `files` is its folder of files; None when they are at `files_url`, where `put_files` stores those of a folder (it
+    raises FootnoteError), or there are none. `named` is an SQL statement
     for its database that returns the required files, relative to that folder, and `kept` one that returns all that
     documents have; no other file is needed after a restore. `servers` are the addresses of further
     required servers, by purpose. `collections` is an SQL statement for the ids of the collections with rows in the
@@ -116,6 +117,7 @@ class StoredData:
     databases: tuple[StoredDatabase, ...] = ()
     files: Path | None = None
     files_url: str = ""
+    put_files: Callable[[Path], Awaitable[None]] | None = None
     named: str = ""
     kept: str = ""
     servers: tuple[tuple[str, str], ...] = ()

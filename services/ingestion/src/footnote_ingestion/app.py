@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
@@ -187,6 +188,11 @@ def stored_data(data_dir: Path) -> storage.StoredData:
         databases=(documents,),
         files=None if settings.blob_url else blobs,
         files_url=settings.blob_url,
+        put_files=partial(_put_files, settings) if settings.blob_url else None,
         named="SELECT blob_key FROM documents WHERE delete_time IS NULL AND blob_key <> ''",
         kept=_KEPT,
     )
+
+
+async def _put_files(settings: Settings, folder: Path) -> None:
+    await Blobs.open(settings.blob_url, settings.blob_options, folder, folder).put_folder(folder)

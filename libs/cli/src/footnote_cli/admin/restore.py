@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import shutil
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from footnote_database import integrity, snapshots
@@ -37,11 +38,11 @@ async def restore(source: Path, target: Path) -> Manifest:
         deployment = deployment_of(folder)
         for name, one in saved.databases.items():
             check(deployment, name, one)
+        await _files(deployment, source)  # first: files may be stored again, a database on a server is filled once
         copies = {(deployment.database(name).place, one.file): name for name, one in saved.databases.items()}
         for (_, file), name in copies.items():  # a shared database is filled once
             await asyncio.to_thread(_database, deployment.database(name), source / file)
         await asyncio.to_thread(_note_parts, deployment, saved)
-        await asyncio.to_thread(_files, deployment, source)
         if saved.spaces:
             await _rows(deployment, source, saved)
             if deployment.vectors.exists():
@@ -97,10 +98,17 @@ def _note_parts(deployment: Deployment, made: Manifest) -> None:
     deployment.parts.begin(folder_check.PART)
 
 
-def _files(deployment: Deployment, source: Path) -> None:
+async def _files(deployment: Deployment, source: Path) -> None:
+    """Copy the files to where the settings keep them, whether they were in a folder or are."""
     for service, stored in deployment.services.items():
-        if stored.files is not None and (source / FILES / service).is_dir():
-            shutil.copytree(source / FILES / service, stored.files, copy_function=shutil.copyfile, dirs_exist_ok=True)
+        saved = source / FILES / service
+        if not saved.is_dir():
+            continue
+        if stored.put_files is not None:
+            await stored.put_files(saved)
+        elif stored.files is not None:
+            copy = partial(shutil.copytree, copy_function=shutil.copyfile, dirs_exist_ok=True)
+            await asyncio.to_thread(copy, saved, stored.files)
 
 
 async def _rows(deployment: Deployment, source: Path, saved: Manifest) -> None:

@@ -22,6 +22,7 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from footnote_ingestion.adapters.documents import DocumentTable
 
 PART_BYTES = 256 * 1024
+_PUT_AT_ONCE = 16
 _REQUEST_BYTES = 4 * 1024 * 1024
 """Bytes of a file per request to a store that is not local: its timeout would count a slow reader's pauses too."""
 
@@ -70,6 +71,13 @@ class Blobs:
     async def put_all(self, files: Mapping[str, Path]) -> None:
         """Store several files at once; cancellation and errors are raised only after every write has finished."""
         await outcome(asyncio.ensure_future(self._put_all(files)))
+
+    async def put_folder(self, folder: Path) -> None:
+        """Store all files below a folder, each under its path there; they replace equal ones."""
+        paths = await asyncio.to_thread(lambda: [path for path in folder.rglob("*") if path.is_file()])
+        for start in range(0, len(paths), _PUT_AT_ONCE):
+            part = paths[start : start + _PUT_AT_ONCE]
+            await self.put_all({path.relative_to(folder).as_posix(): path for path in part})
 
     async def _put_all(self, files: Mapping[str, Path]) -> None:
         puts = [self._put(key, path) for key, path in files.items()]
