@@ -56,6 +56,15 @@ async def test_a_database_that_is_not_there(folder: Path, postgres_url: str, mon
     assert found.advice == "Make it: CREATE DATABASE nowhere; or name another one."
 
 
+async def test_a_server_that_takes_no_writes(folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = await postgres.new_database(postgres_url)
+    await does(url, f"ALTER DATABASE {make_url(url).database} SET default_transaction_read_only = on")
+    monkeypatch.setenv(VARIABLE, url)
+    found = await said(folder)
+    assert found.state == "broken"
+    assert found.found.endswith("the server takes no writes at the moment")
+
+
 async def test_a_wrong_password(folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place = await asyncpg.connect(f"{postgres_url}/postgres")
     try:

@@ -111,6 +111,23 @@ async def test_what_a_block_writes_is_there_all_of_it_or_nothing(
                     assert (await connection.execute(sa.text(f"{query}'{table}'"))).scalar_one() == schema
 
 
+async def test_a_server_that_takes_no_writes_is_not_ready(postgres_url: str, tmp_path: Path) -> None:
+    url = await postgres.new_database(postgres_url)
+    change = sa.text(f'ALTER DATABASE "{sa.make_url(url).database}" SET default_transaction_read_only = on')
+    async with opened(url, tmp_path) as database:
+        assert await database.check() is None
+        async with database.write() as connection:
+            await connection.execute(change)
+        await database.engine.dispose()  # connections from before write on
+        assert await database.check() == "test database: the server takes no writes at the moment"
+        async with database.engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.execute(sa.text("SET default_transaction_read_only = off"))
+            await connection.execute(sa.text(change.text.replace("= on", "= off")))
+            await connection.invalidate()
+        assert await database.check() is None
+
+
 @pytest.mark.parametrize("writers", Writers)
 async def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, writers: Writers) -> None:
     async with opened(url, tmp_path, writers=writers) as database:

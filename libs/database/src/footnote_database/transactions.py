@@ -34,6 +34,9 @@ _START_PAUSES = Backoff(0.25, 2.0)
 _MIGRATION_SECONDS = 3600.0
 _CHECK_SECONDS = 5.0
 _RETRY_SECONDS = 2.0
+READ_ONLY = text("SELECT current_setting('transaction_read_only')")
+"""Asks PostgreSQL whether transactions are read-only: "on" at a standby, and where a full disk made them so."""
+NO_WRITES = "the server takes no writes at the moment"
 _LOOKS = 150  # checks for connections in use, at close
 _LOOK_SECONDS = 0.02
 
@@ -51,7 +54,7 @@ class Database:
         self._url = url
         self._traits = traits
         self.engine = connect(url, traits)
-        self._checking: asyncio.Task[None] | None = None
+        self._checking: asyncio.Task[str | None] | None = None
         self._background: integrity.BackgroundCheck | None = None
         self._turn: AbstractAsyncContextManager[None] = nullcontext()
         if self.is_sqlite and traits.writers is Writers.TURNS:
@@ -177,15 +180,19 @@ class Database:
         if not self._checking.done():
             return f"{self._traits.name} database: no answer within {_CHECK_SECONDS:g} s"
         error = self._checking.exception()
-        return None if error is None else f"{self._traits.name} database: {type(error).__name__}"
+        reason = self._checking.result() if error is None else type(error).__name__
+        return reason and f"{self._traits.name} database: {reason}"
 
-    async def _check(self) -> None:
+    async def _check(self) -> str | None:
         async with self.engine.connect() as connection:
             if self.is_sqlite:
                 # Takes the lock that every writer needs, and writes nothing.
                 await connection.run_sync(_take_and_leave)
-            else:
-                await connection.execute(text("SELECT 1"))
+                return None
+            if await connection.scalar(READ_ONLY) == "off":
+                return None
+        await self.engine.dispose()  # a connection keeps what it was opened with: to a standby, or to a full server
+        return NO_WRITES
 
     async def close(self) -> None:
         """Close all connections; those in use when they return to the pool.

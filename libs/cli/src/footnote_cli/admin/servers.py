@@ -9,6 +9,7 @@ from footnote_database.engine import server
 from footnote_database.failures import NotReached
 from footnote_database.migrations import Newer
 from footnote_database.storage import StoredDatabase
+from footnote_database.transactions import NO_WRITES, READ_ONLY
 from footnote_kit.errors import FootnoteError
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -93,6 +94,8 @@ async def _connected(check: str, one: StoredDatabase, schema: str, connection: A
     apart = abs(float(theirs) - time.time())
     if apart > _APART_SECONDS:
         return broken(check, f"the clock of {shown} is {round(apart)} s off this one", "Set both clocks with NTP.")
+    if await connection.scalar(READ_ONLY) == "on":
+        return broken(check, f"{shown}: {NO_WRITES}", "Name the primary; at one, see whether its disk is full.")
     if one.migrations is None:
         return ok(check, f"{shown} answers")
     if (lacking := await _lacking(check, one, schema, connection)) is not None:
