@@ -1,13 +1,67 @@
 """Two collections of one name, two clicks, two who sign in, and what is asked or typed while something is under way."""
 
+import uuid
 from typing import Any
 
 import pytest
-from support.console import Site
+from support.console import WITHOUT_AXE, Page, Site, ask, barriers
 
 from .test_uploading import choose, note, opened
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
+
+
+def private(page: Page, site: Site, who: str, name: str) -> str:
+    """Make a private collection, and return its id."""
+    answer = page.request.post(
+        f"{site.url}v1/collections", headers={"x-api-key": site.keys[who]},
+        data={"name": name, "visibility": "VISIBILITY_PRIVATE"},
+    )  # fmt: skip
+    assert answer.ok, answer.text()
+    return str(answer.json()["collection"]["id"])
+
+
+@WITHOUT_AXE
+def test_each_collection_of_one_name_is_opened_filled_asked_and_deleted_by_itself(site: Site) -> None:
+    page = site.page()
+    admin = {"x-api-key": site.keys["admin"]}
+    name = f"notes {uuid.uuid4().hex[:6]}"
+    own, other = (private(page, site, who, name) for who in ("admin", "writer"))
+    page.goto(f"{site.url}#/collections")
+    row = page.locator("ul.list > li", has_text=name).filter(has_text="wim")
+    row.get_by_role("link", name=name, exact=True).click()
+    page.locator(".facts").get_by_text("owner wim").wait_for()
+    page.go_back()
+    row.get_by_role("link", name="Documents").click()
+    with page.expect_request("**/v1/documents") as sent:
+        choose(page, [note("otters.txt", "An otter sleeps eleven hours a day.")])
+    assert sent.value.method == "POST"
+    page.locator(".state.good").wait_for()
+    barriers(page, "two collections of one name")
+    counts = {
+        one: page.request.get(f"{site.url}v1/collections/{one}", headers=admin).json()["collection"]["document_count"]
+        for one in (own, other)
+    }
+    assert counts == {own: 0, other: 1}
+    page.locator(".head select").select_option(own)
+    page.get_by_text("No documents here yet.").wait_for()
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_label("Search in").select_option(other)
+    assert "wim" in page.get_by_label("Search in").locator("option:checked").text_content()
+    ask(page, "How many hours a day does an otter sleep?")
+    assert page.locator(".source-label", has_text="otters.txt").count()
+    page.reload()
+    page.locator(".turn .actions").wait_for()
+    assert page.get_by_label("Search in").input_value() == other
+    page.goto(f"{site.url}#/collections")
+    row.get_by_role("link", name=name, exact=True).click()
+    page.get_by_label("to delete it with its").fill(name)
+    page.get_by_role("button", name="Delete the collection").click()
+    page.get_by_role("heading", name="Collections").wait_for()
+    assert page.request.get(f"{site.url}v1/collections/{own}", headers=admin).ok
+    assert page.request.get(f"{site.url}v1/collections/{other}", headers=admin).status == 404
+    assert not page.faults
+    page.context.close()
 
 
 def test_a_second_click_or_a_key_held_down_deletes_nothing(site: Site) -> None:

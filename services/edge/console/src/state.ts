@@ -1,10 +1,38 @@
 // What several views share: who is signed in, where one is, the document beside the answer.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { get } from "./api/client";
 import type { Citation, Collection, ListCollectionsResponse, Source, WhoAmIResponse } from "./api/types";
+import { t } from "./strings";
 
 export const me = signal<WhoAmIResponse | null>(null);
+
 export const collections = signal<Collection[]>([]);
+
+/** Names that several collections have: a user's private ones differ by them, those of several users need not. */
+const repeated = computed(() => {
+  const seen = new Set<string>();
+  return new Set(collections.value.map((one) => one.name).filter((name) => seen.has(name) || !seen.add(name)));
+});
+
+/** Return a number that is lowest for the collection that the server takes a name for. */
+const nearness = (one: Collection) => (one.visibility !== "VISIBILITY_PRIVATE" ? 1 : one.owner_id === me.value?.user_id ? 0 : 2);
+
+/** Return the collection with an id, else the one that the server takes this name for. */
+export const collectionAt = (idOrName: string) => collections.value.find((one) => one.id === idOrName) ?? collections.value.find((one) => one.name === idOrName);
+
+/** Return what a collection is called in requests: its name, or its id where others have that too. */
+export const uniqueName = ({ id, name }: Collection) => (repeated.value.has(name) ? id : name);
+
+/** Return what a collection is called in a list: its name, and whose it is where others have that too. */
+export const titleOf = ({ name, visibility, owner_id: owner }: Collection) => (
+  repeated.value.has(name) ? `${name} · ${visibility === "VISIBILITY_PRIVATE" ? owner : t("collections.isshared")}` : name
+);
+
+/** Return what the collection with an id or name is called in a list; one that is not there, as it is given. */
+export function titleAt(idOrName: string): string {
+  const one = collectionAt(idOrName);
+  return one ? titleOf(one) : idOrName;
+}
 
 /** The path after `#/`, in parts. */
 export const route = signal<string[]>(parts());
@@ -80,7 +108,7 @@ export async function loadCollections(): Promise<void> {
     found.push(...page.collections);
     token = page.next_page_token;
   } while (token);
-  collections.value = found.sort((a, b) => a.name.localeCompare(b.name));
+  collections.value = found.sort((a, b) => a.name.localeCompare(b.name) || nearness(a) - nearness(b));
 }
 
 /** Whether addresses in answers are links; the operator's choice, none until it is known. */

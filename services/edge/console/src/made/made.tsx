@@ -6,7 +6,7 @@ import type {
 } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { useLoaded } from "../parts/load";
-import { announced } from "../state";
+import { announced, titleAt } from "../state";
 import { number, t } from "../strings";
 import { Differences } from "./differences";
 import { Plan } from "./plan";
@@ -81,7 +81,7 @@ function Inside({ answerId, sources, plan }: { answerId: string; sources: Source
 function Facts({ manifest }: { manifest: AnswerManifest }) {
   const facts: [string, string][] = [
     [t("made.query"), manifest.query],
-    [t("made.collections"), manifest.collections.join(", ") || t("ask.everywhere")],
+    [t("made.collections"), manifest.collections.map(titleAt).join(", ") || t("ask.everywhere")],
     [t("made.model"), `${manifest.provider}/${manifest.model}`],
     [t("made.template"), manifest.template_version],
     [t("made.hash"), manifest.prompt_hash.slice(0, 12)],

@@ -5,7 +5,7 @@ import type { Document, ListDocumentsResponse, ListProvidersResponse } from "../
 import { Failure } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { useLoaded } from "../parts/load";
-import { collections } from "../state";
+import { collectionAt, collections, titleOf, uniqueName } from "../state";
 import { counted, isolate, t } from "../strings";
 
 const OFFERED = 8;
@@ -24,10 +24,16 @@ export const EVERYWHERE: Asked = { collections: [], documents: [], provider: "",
 export function requestOf(asked: Asked): object {
   const { provider, model } = asked;
   return {
-    collections: asked.collections,
+    collections: asked.collections.map(named),
     ...(asked.documents.length > 0 && { document_ids: asked.documents.map((one) => one.id) }),
     ...(provider && { generation: { provider, ...(model && { model }) } }),
   };
+}
+
+/** Return what a collection is named by now: by its id where a second one with its name has come since it was chosen. */
+function named(idOrName: string): string {
+  const one = collectionAt(idOrName);
+  return one ? uniqueName(one) : idOrName;
 }
 
 interface Props {
@@ -38,17 +44,18 @@ interface Props {
 export function Scope({ asked, change }: Props) {
   const [open, setOpen] = useState(false);
   const several = asked.collections.length > 1;
+  const [only = ""] = asked.collections.map(named);
   return (
     <>
       <label class="inline-field">
         <span class="wide-only">{t("ask.in")}</span>
-        <select aria-label={t("ask.in")} value={several ? "several" : asked.collections[0] ?? ""} onChange={(event) => {
+        <select aria-label={t("ask.in")} value={several ? "several" : only} onChange={(event) => {
           const name = event.currentTarget.value;
           change({ ...asked, collections: name ? [name] : [], documents: [] });
         }}>
           <option value="">{t("ask.everywhere")}</option>
           {several && <option value="several">{counted("collections", asked.collections.length)}</option>}
-          {collections.value.map((one) => <option value={one.name}>{isolate(one.name)}</option>)}
+          {collections.value.map((one) => <option value={uniqueName(one)}>{isolate(titleOf(one))}</option>)}
         </select>
       </label>
       <button type="button" class="plain" aria-expanded={open} aria-label={t("scope.title")} title={t("scope.title")} onClick={() => setOpen(!open)}>
@@ -62,16 +69,17 @@ export function Scope({ asked, change }: Props) {
 function Panel({ asked, change }: Props) {
   const { value: listed, fault } = useLoaded((stop) => get<ListProvidersResponse>("/v1/providers?kind=PROVIDER_KIND_MODEL", stop), []);
   const one = listed?.providers.find((found) => found.id === asked.provider);
+  const within = asked.collections.map(named);
   return (
     <div class="scope" role="group" aria-label={t("scope.title")}>
       {fault && <Failure fault={fault} />}
       <fieldset>
         <legend>{t("nav.collections")}</legend>
-        {collections.value.map(({ name }) => (
-          <label class="check"><input type="checkbox" checked={asked.collections.includes(name)} onChange={(event) => change({
+        {collections.value.map((one) => (
+          <label class="check"><input type="checkbox" checked={within.includes(uniqueName(one))} onChange={(event) => change({
             ...asked, documents: [],
-            collections: event.currentTarget.checked ? [...asked.collections, name] : asked.collections.filter((other) => other !== name),
-          })} /><bdi>{name}</bdi></label>
+            collections: event.currentTarget.checked ? [...asked.collections, uniqueName(one)] : asked.collections.filter((other) => named(other) !== uniqueName(one)),
+          })} /><bdi>{titleOf(one)}</bdi></label>
         ))}
       </fieldset>
       <Documents asked={asked} change={change} />

@@ -4,7 +4,7 @@ import { call, freshId, get } from "../api/client";
 import type { Access, Collection, GetCollectionResponse, Grant } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { type Doing, useLoaded } from "../parts/load";
-import { collections, go, link, loadCollections, me } from "../state";
+import { collectionAt, collections, go, link, loadCollections, me, titleOf } from "../state";
 import { counted, t } from "../strings";
 import { Moving } from "./moving";
 import { Quotas } from "./quotas";
@@ -15,7 +15,7 @@ const EVERY_MS = 5000;
 
 export function Collections({ opened }: { opened: string }) {
   const [fault, setFault] = useState<Fault | null>(null);
-  const one = collections.value.find((one) => one.name === opened);
+  const one = collectionAt(opened);
   // Counts of documents change without a change of the collection. One that is open is read by itself: a new list would
   // draw it anew, and what is typed or under way in it would be lost.
   useEffect(() => {
@@ -45,14 +45,15 @@ export function Collections({ opened }: { opened: string }) {
         {collections.value.map((one) => (
           <li key={one.id}>
             <div class="item-main">
-              <a class="item-name" dir="auto" href={link("collections", one.name)}>{one.name}</a>
+              <a class="item-name" dir="auto" href={link("collections", one.id)}>{one.name}</a>
               <span class="quiet facts">
                 <span>{counted("documents", one.document_count)}</span><span>{counted("chunks", one.chunk_count)}</span>
                 <span>{t(one.visibility === "VISIBILITY_PRIVATE" ? "collections.isprivate" : "collections.isshared")}</span>
+                {one.owner_id !== me.value?.user_id && <span>{t("collections.owner", { user: one.owner_id })}</span>}
               </span>
               {one.description && <span class="quiet" dir="auto">{one.description}</span>}
             </div>
-            <div class="item-actions"><a class="button" href={link("documents", one.name)} aria-label={`${t("collections.open")}: ${one.name}`}>{t("collections.open")}</a></div>
+            <div class="item-actions"><a class="button" href={link("documents", one.id)} aria-label={`${t("collections.open")}: ${titleOf(one)}`}>{t("collections.open")}</a></div>
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import type { Conversation, ListConversationsResponse } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure } from "../parts/failure";
 import { type Doing, useLoaded } from "../parts/load";
-import { link } from "../state";
+import { link, titleAt } from "../state";
 import { counted, date, t } from "../strings";
 
 const PAGE = 50;
@@ -67,7 +67,7 @@ function One({ conversation, doing }: { conversation: Conversation; doing: Doing
         <span class="quiet facts">
           <span>{counted("messages", conversation.message_count)}</span>
           <span>{date(conversation.update_time)}</span>
-          {conversation.collections.map((one) => <span class="tag" dir="auto">{one}</span>)}
+          {conversation.collections.map((one) => <span class="tag" dir="auto">{titleAt(one)}</span>)}
         </span>
       </div>
       <div class="item-actions">

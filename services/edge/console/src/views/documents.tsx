@@ -4,7 +4,7 @@ import { call } from "../api/client";
 import type { Document, DocumentState } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, faultOf } from "../parts/failure";
-import { collections, go, loadCollections, me } from "../state";
+import { collectionAt, collections, go, loadCollections, me, titleOf } from "../state";
 import { counted, isolate, language, named, t } from "../strings";
 import { type Doing, Listing, listed, pathOf, tagged } from "./listing";
 import { add, dropped, forget, retry, sending } from "./uploading";
@@ -23,14 +23,13 @@ const ORDERS = {
 type Order = keyof typeof ORDERS;
 
 export function Documents({ collection: opened }: { collection: string }) {
-  const names = collections.value.map((one) => one.name);
-  const collection = opened || names[0] || FIRST;
-  const known = names.includes(collection);
+  const known = opened ? collectionAt(opened) : collections.value[0];
+  const collection = known?.id || opened || FIRST;
   // It may have been made since the list was read, in another tab or by another program.
   useEffect(() => {
     if (!known) void loadCollections().catch(() => {});
   }, [collection]);
-  const { rows, ready, fault } = useDocuments(known ? collection : "");
+  const { rows, ready, fault } = useDocuments(known?.id ?? "");
   const [wrong, setWrong] = useState<Fault | null>(null);
   const [sought, setSought] = useState("");
   const [state, setState] = useState("");
@@ -51,7 +50,7 @@ export function Documents({ collection: opened }: { collection: string }) {
   }), []);
   const all = shown.length > 0 && picked.length === shown.length;
   // A collection that is not there yet is made by its first upload, which any writer may do.
-  const writes = collections.value.find((one) => one.name === collection)?.may_write ?? me.value?.role !== "ROLE_READER";
+  const writes = known?.may_write ?? me.value?.role !== "ROLE_READER";
   const doing: Doing = useCallback(async (act) => {
     setWrong(null);
     await act().catch((error) => setWrong(faultOf(error)));
@@ -63,7 +62,8 @@ export function Documents({ collection: opened }: { collection: string }) {
         <span class="space" />
         <label class="inline-field">{t("documents.in")}
           <select value={collection} onChange={(event) => go("documents", event.currentTarget.value)}>
-            {(known ? names : [...names, collection]).map((name) => <option value={name}>{isolate(name)}</option>)}
+            {collections.value.map((one) => <option value={one.id}>{isolate(titleOf(one))}</option>)}
+            {!known && <option value={collection}>{isolate(collection)}</option>}
           </select>
         </label>
       </div>
@@ -101,7 +101,7 @@ function Drop({ collection }: { collection: string }) {
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const take = (files: File[]) => files.length && add(files, collection, () => {
-    if (!collections.value.some((one) => one.name === collection)) void loadCollections();
+    if (!collectionAt(collection)) void loadCollections();
   });
   return (
     <div

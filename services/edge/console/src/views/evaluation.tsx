@@ -6,7 +6,7 @@ import { key } from "../api/session";
 import type { EvaluationGrade, EvaluationRun, GetEvaluationRunResponse, ListEvaluationRunsResponse } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
-import { announced, collections } from "../state";
+import { announced, collectionAt, collections, titleOf, uniqueName } from "../state";
 import { date, isolate, named, number, t } from "../strings";
 
 /** Bytes of a file that are read at most. */
@@ -90,7 +90,8 @@ export function Evaluation() {
   const [wrong, setWrong] = useState("");
   const [fault, setFault] = useState<Fault | null>(null);
   const [picked, setPicked] = useState("");
-  const collection = picked || collections.value[0]?.name || "";
+  const mine = collectionAt(picked) ?? collections.value[0];
+  const collection = mine ? uniqueName(mine) : "";
   const latest = useRef(collection);
   latest.current = collection;
   /** Runs of the collection, newest first; null until they are read. */
@@ -152,7 +153,6 @@ export function Evaluation() {
       </select>
     </label>
   );
-  const mine = collections.value.find((one) => one.name === collection);
   return (
     <div class="page evaluation">
       <h1>{t("nav.evaluation")}</h1>
@@ -162,7 +162,7 @@ export function Evaluation() {
         {collections.value.length > 0 && (
           <label class="inline-field">{t("eval.collection")}
             <select value={collection} onChange={(event) => setPicked(event.currentTarget.value)}>
-              {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
+              {collections.value.map((one) => <option value={uniqueName(one)}>{isolate(titleOf(one))}</option>)}
             </select>
           </label>
         )}

@@ -50,7 +50,7 @@ function One({ source, doing }: { source: SyncedSource; doing: Doing }) {
         <span class="quiet facts">
           <span class={`state ${LOOKS[source.state] ?? "busy"}`}>{source.operation_id ? t("sources.running") : named("source", source.state)}</span>
           <span dir="auto">{source.kind}</span>
-          <a dir="auto" href={link("documents", source.collection)}>{source.collection}</a>
+          <a dir="auto" href={link("documents", source.collection_id)}>{source.collection}</a>
           <span>{t("sources.items", { done: number(source.items_in_step), all: number(source.items) })}</span>
           {source.items_failed > 0 && <span class="problem">{t("sources.failed", { n: number(source.items_failed) })}</span>}
           {source.items_skipped > 0 && <span>{t("sources.skipped", { n: number(source.items_skipped) })}</span>}
