@@ -99,3 +99,51 @@ def test_a_second_click_or_a_key_held_down_deletes_nothing(site: Site) -> None:
     page.locator("li", has_text="tea.txt").wait_for(state="detached")
     assert not page.faults
     page.context.close()
+
+
+def sign_in(page: Page, key: str) -> None:
+    page.get_by_label("API key or token").fill(key)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_selector(".asker, .drop")
+
+
+def test_uploads_of_one_who_signed_out_are_not_the_next_ones(site: Site) -> None:
+    page = site.page("writer")
+    name, _ = opened(page, site)
+    page.route("**/v1/documents", lambda route: route.fulfill(status=401, json={"status": 401, "detail": "Who?"}))
+    choose(page, [note("tea.txt", "A text of tea.")])
+    # A session that ended: the same person goes on, another one finds nothing of it.
+    sign_in(page, site.keys["writer"])
+    page.goto(f"{site.url}#/documents/{name}")
+    page.locator(".sendings").get_by_text("tea.txt").wait_for()
+    page.unroute("**/v1/documents")
+    page.locator(".sendings").get_by_role("button", name="Try again").click()
+    page.locator(".state.good").wait_for()
+    page.route("**/v1/documents", lambda route: route.fulfill(status=401, json={"status": 401, "detail": "Who?"}))
+    choose(page, [note("rye.txt", "A text of rye.")])
+    sign_in(page, site.keys["admin"])
+    page.goto(f"{site.url}#/documents/{name}")
+    page.locator(".state.good").wait_for()
+    assert page.locator(".sendings").count() == 0
+    page.unroute("**/v1/documents")
+    # What is under way or waits at a sign-out ends with it.
+    held: list[Any] = []
+    sent: list[str] = []
+    page.on(
+        "request", lambda one: sent.append(one.url) if one.method == "POST" and "/v1/documents" in one.url else None
+    )
+    page.route("**/v1/documents", lambda route: held.append(route))
+    choose(page, [note(f"{number}.txt", f"Leaf {number}. " * 40_000) for number in range(5)])
+    page.locator(".sendings progress").nth(2).wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, site.keys["writer"])
+    for route in held[:]:
+        route.continue_()
+    page.goto(f"{site.url}#/documents/{name}")
+    page.locator(".state.good").wait_for()
+    page.wait_for_timeout(500)
+    assert page.locator(".sendings").count() == 0
+    assert len(sent) == 3
+    assert page.locator(".filters").get_by_text("1 document", exact=True).count()
+    assert not page.faults
+    page.context.close()

@@ -6,6 +6,9 @@ import { t } from "./strings";
 
 export const me = signal<WhoAmIResponse | null>(null);
 
+/** Return who somebody is, in one text. */
+export const personOf = (found: WhoAmIResponse) => `${found.tenant_id} ${found.user_id}`;
+
 export const collections = signal<Collection[]>([]);
 
 /** Names that several collections have: a user's private ones differ by them, those of several users need not. */

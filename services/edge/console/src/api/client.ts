@@ -98,17 +98,24 @@ export async function download(documentId: string, revision?: number, stop?: Abo
 }
 
 /** Upload files in one form; `progress` hears 0..1 as bytes leave. */
-export async function upload<T>(path: string, files: readonly File[], fields: Record<string, string>, progress: (part: number) => void): Promise<T> {
+export async function upload<T>(
+  path: string, files: readonly File[], fields: Record<string, string>, progress: (part: number) => void, stop?: AbortSignal,
+): Promise<T> {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
   for (const file of files) form.append("file", file, file.name);
   // fetch tells nothing of how far an upload is.
   const request = new XMLHttpRequest();
   const shown = await headers();
+  stop?.throwIfAborted();
+  const abort = () => request.abort();
+  stop?.addEventListener("abort", abort);
+  request.onloadend = () => stop?.removeEventListener("abort", abort);
   request.open("POST", path);
   for (const [name, value] of Object.entries(shown)) request.setRequestHeader(name, value);
   return new Promise((resolve, reject) => {
     request.upload.onprogress = (event) => event.lengthComputable && progress(event.loaded / event.total);
+    request.onabort = () => reject(stop?.reason);
     request.onerror = () => reject(new Problem(0, { reason: "UNREACHABLE" }));
     request.onload = () => {
       const body = parsed(request.responseText);

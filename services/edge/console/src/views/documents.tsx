@@ -100,9 +100,7 @@ export function Documents({ collection: opened }: { collection: string }) {
 function Drop({ collection }: { collection: string }) {
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  const take = (files: File[]) => files.length && add(files, collection, () => {
-    if (!collectionAt(collection)) void loadCollections();
-  });
+  const take = (files: File[]) => add(files, collection);
   return (
     <div
       class={over ? "drop over" : "drop"}
@@ -143,7 +141,7 @@ function Sendings() {
             {one.state === "failed" && <span class="problem" role="alert" dir="auto">{one.problem}</span>}
           </div>
           <div class="item-actions">
-            {one.state === "failed" && one.passing && <button type="button" onClick={() => retry(one.id, () => undefined)}>{t("documents.retry")}</button>}
+            {one.state === "failed" && one.passing && <button type="button" onClick={() => retry(one.id)}>{t("documents.retry")}</button>}
             {(one.state === "failed" || one.state === "duplicate") && <button type="button" class="plain" onClick={() => forget(one.id)}>{t("close")}</button>}
           </div>
         </li>

@@ -1,11 +1,11 @@
 // What stands in the question box, kept while its writer signs in again or reloads; of this tab, and of this writer alone.
 import { DRAFT } from "../api/session";
-import { me } from "../state";
+import { me, personOf } from "../state";
 
 /** Who is signed in, or was until just now: a session that ends is known before what was typed in it is kept. */
 let writer = "";
 me.subscribe((found) => {
-  if (found) writer = `${found.tenant_id} ${found.user_id}`;
+  if (found) writer = personOf(found);
 });
 
 export function keepDraft(text: string): void {

@@ -1,9 +1,10 @@
 // Files on their way: small ones many in a call, each with how far it is and what went wrong.
 import { signal } from "@preact/signals";
 import { Problem, freshId, problemOf, upload } from "../api/client";
+import { key } from "../api/session";
 import type { UploadDocumentResponse, UploadDocumentsResponse } from "../api/types";
 import { faultOf } from "../parts/failure";
-import { announced } from "../state";
+import { announced, collectionAt, loadCollections, me, personOf } from "../state";
 import { counted, t } from "../strings";
 
 /** Calls at once. */
@@ -31,6 +32,29 @@ export interface Sending {
 
 export const sending = signal<Sending[]>([]);
 let calls = 0;
+/** Ends the calls under way. */
+let stop = new AbortController();
+/** Whose files they are. */
+let writer = "";
+
+// After a session that ended by itself the same person goes on; nothing outlives a sign-out, or comes to somebody else.
+me.subscribe((found) => {
+  if (!found) return;
+  if (personOf(found) !== writer) dropAll();
+  writer = personOf(found);
+  begin();
+});
+key.subscribe((now) => { if (!now) dropAll(); });
+
+function dropAll(): void {
+  stop.abort();
+  stop = new AbortController();
+  sending.value = [];
+}
+
+function begin(): void {
+  for (let index = 0; index < AT_ONCE; index++) void work();
+}
 
 function change(changes: Map<string, Partial<Sending>>): void {
   sending.value = sending.value.map((one) => (changes.has(one.id) ? { ...one, ...changes.get(one.id) } : one));
@@ -41,23 +65,24 @@ export function forget(...ids: string[]): void {
   sending.value = sending.value.filter((one) => !gone.has(one.id));
 }
 
-export function add(files: File[], collection: string, done: () => void): void {
+export function add(files: File[], collection: string): void {
   sending.value = [
     ...sending.value,
     ...files.map((file): Sending => ({ id: freshId(), file, collection, part: 0, state: "waiting", problem: "", passing: false, alone: false })),
   ];
-  for (let index = 0; index < AT_ONCE; index++) void work(done);
+  begin();
 }
 
-export function retry(id: string, done: () => void): void {
+export function retry(id: string): void {
   change(new Map([[id, { state: "waiting", problem: "", part: 0 }]]));
-  void work(done);
+  void work();
 }
 
 const costOf = ({ file }: Sending) => file.size + 3 * file.name.length + METADATA_BYTES;
 
-/** Return the files of the next call: the first that waits and, if it is small, others of its collection. */
+/** Return the files of the next call: the first that waits and, if it is small, others of its collection. None while it is not known who calls. */
 function next(): Sending[] {
+  if (!me.value) return [];
   const waiting = sending.value.filter((one) => one.state === "waiting");
   const [first] = waiting;
   if (!first || first.alone || first.file.size > SMALL) return first ? [first] : [];
@@ -72,16 +97,20 @@ function next(): Sending[] {
   return group;
 }
 
-async function work(done: () => void): Promise<void> {
+async function work(): Promise<void> {
   while (calls < AT_ONCE) {
     const files = next();
     if (!files.length) return;
     calls += 1;
     change(new Map(files.map((one) => [one.id, { state: "sending" }])));
+    const { signal: stopped } = stop;
     try {
-      end(files, await send(files));
-      done();
+      const outcomes = await send(files, stopped);
+      if (stopped.aborted) continue;
+      end(files, outcomes);
+      if (!collectionAt(files[0]!.collection)) void loadCollections().catch(() => undefined);
     } catch (error) {
+      if (stopped.aborted) continue;
       // A proxy on the way may take less in one call than the server does.
       if (files.length > 1 && error instanceof Problem && error.status === 413) change(new Map(files.map((one) => [one.id, { state: "waiting", part: 0, alone: true }])));
       else end(files, files.map(() => error));
@@ -92,12 +121,12 @@ async function work(done: () => void): Promise<void> {
 }
 
 /** Upload files by one call, and return of each the response or why it failed. */
-async function send(files: Sending[]): Promise<unknown[]> {
+async function send(files: Sending[], stopped: AbortSignal): Promise<unknown[]> {
   const [{ id, collection }] = files as [Sending];
   const contents = files.map((one) => one.file);
   const progress = (part: number) => change(parts(files, part));
-  if (files.length === 1) return [await upload<UploadDocumentResponse>("/v1/documents", contents, { collection, request_id: id }, progress)];
-  const response = await upload<UploadDocumentsResponse>("/v1/documents:upload", contents, { collection }, progress);
+  if (files.length === 1) return [await upload<UploadDocumentResponse>("/v1/documents", contents, { collection, request_id: id }, progress, stopped)];
+  const response = await upload<UploadDocumentsResponse>("/v1/documents:upload", contents, { collection }, progress, stopped);
   return response.files.map(({ stored, error }) => stored ?? problemOf(error!));
 }
 
