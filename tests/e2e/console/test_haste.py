@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from support.console import WITHOUT_AXE, Page, Site, ask, barriers
 
+from .test_answers import answered, scripted, stream
 from .test_uploading import choose, note, opened
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
@@ -19,6 +20,13 @@ def private(page: Page, site: Site, who: str, name: str) -> str:
     )  # fmt: skip
     assert answer.ok, answer.text()
     return str(answer.json()["collection"]["id"])
+
+
+def new(page: Page, site: Site, who: str, collections: list[str]) -> str:
+    """Begin a conversation, and return its id."""
+    headers = {"x-api-key": site.keys[who]}
+    answer = page.request.post(f"{site.url}v1/conversations", headers=headers, data={"collections": collections})
+    return str(answer.json()["conversation"]["id"])
 
 
 @WITHOUT_AXE
@@ -97,6 +105,121 @@ def test_a_second_click_or_a_key_held_down_deletes_nothing(site: Site) -> None:
     assert len(deleted) == 1
     deleted[0].continue_()
     page.locator("li", has_text="tea.txt").wait_for(state="detached")
+    assert not page.faults
+    page.context.close()
+
+
+def test_what_is_asked_while_a_conversation_is_read_is_answered_in_it(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    ask(page, "How high is the travel allowance?")
+    of = new(page, site, "writer", [handbook])
+    held: list[Any] = []
+    sent: list[dict[str, Any]] = []
+    page.on("request", lambda one: sent.append(one.post_data_json) if one.url.endswith("/v1/ask") else None)
+    page.route(f"**/v1/conversations/{of}/messages?*", lambda route: held.append(route))
+    # Opened a second time before it was read for the first, it is shown once.
+    for one in (of, new(page, site, "writer", []), of):
+        with page.expect_request(f"**/v1/conversations/{one}/messages?*"):
+            page.goto(f"{site.url}#/ask/{one}")
+    page.locator(".turn").wait_for(state="detached")
+    page.get_by_label("Your question").fill("What is the internal emergency number?")
+    page.keyboard.press("Enter")
+    page.locator(".turn").wait_for()
+    page.wait_for_timeout(500)
+    for route in held:
+        route.continue_()
+    page.locator(".turn .actions").wait_for()
+    assert len(held) == 2
+    (asked,) = sent
+    assert (asked["conversation_id"], asked["collections"]) == (of, [handbook])
+    # Where it could not be read, it is read for the next attempt.
+    page.unroute(f"**/v1/conversations/{of}/messages?*")
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.locator(".turn").wait_for(state="detached")
+    page.route(f"**/v1/conversations/{of}/messages?*", lambda route: route.abort())
+    page.goto(f"{site.url}#/ask/{of}")
+    page.locator(".failure").wait_for()
+    page.get_by_label("Your question").fill("How high is the travel allowance?")
+    page.keyboard.press("Enter")
+    page.locator(".turn .failure").wait_for()
+    page.unroute(f"**/v1/conversations/{of}/messages?*")
+    page.locator(".turn .failure").get_by_role("button").click()
+    page.locator(".turn .actions").nth(1).wait_for()
+    said = page.locator(".turn h2").all_text_contents()
+    assert [one.rpartition(": ")[2] for one in said] == [
+        "What is the internal emergency number?", "How high is the travel allowance?",
+    ]  # fmt: skip
+    assert page.locator(".failure").count() == 0
+    assert (sent[-1]["conversation_id"], sent[-1]["collections"]) == (of, [handbook])
+    assert not page.faults
+    page.context.close()
+
+
+def test_a_question_asked_again_stays_in_its_conversation(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    other = new(page, site, "writer", [handbook])
+    page.route("**/v1/ask", lambda route: route.abort())
+    page.get_by_label("Your question").fill("How high is the travel allowance?")
+    page.keyboard.press("Enter")
+    again = page.locator(".turn .failure").get_by_role("button")
+    again.wait_for()
+    page.unroute("**/v1/ask")
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if one.url.endswith(("/v1/ask", ":regenerate")) else None)
+    held: list[Any] = []
+    page.route(
+        "**/v1/conversations/*/messages?*",
+        lambda route: route.continue_() if other in route.request.url else held.append(route),
+    )
+    with page.expect_request("**/v1/conversations/*/messages?*"):
+        again.click()
+    with page.expect_response(f"**/v1/conversations/{other}"):
+        page.goto(f"{site.url}#/ask/{other}")
+    held[0].continue_()
+    page.wait_for_timeout(1000)
+    assert not asked
+    # Here one asks at once.
+    ask(page, "What is the internal emergency number?")
+    assert not page.faults
+    page.context.close()
+
+
+def test_what_is_typed_outlives_an_offered_question_and_the_end_of_a_composed_word(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    page.get_by_label("Search in").select_option(handbook)
+    offered = page.get_by_role("list", name="Questions to begin with").get_by_role("button")
+    offered.first.wait_for()
+    scripted(page, stream(("text_delta", "Yes."), ("completed", answered("Yes."))))
+    box = page.get_by_label("Your question")
+    box.fill("and otters?")
+    # Safari says of the Enter that ends a composed word only by its code that it is no Enter.
+    box.evaluate("box => box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: 229, bubbles: true}))")
+    offered.first.click()
+    page.locator(".turn .actions").wait_for()
+    assert page.locator(".turn").count() == 1
+    assert box.input_value() == "and otters?"
+    page.reload()
+    page.locator(".asker").wait_for()
+    assert box.input_value() == "and otters?"
+    assert not page.faults
+    page.context.close()
+
+
+def test_a_file_attached_while_everything_is_asked_does_not_narrow_the_conversation(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    held: list[Any] = []
+    changed: list[str] = []
+    page.route(
+        "**/v1/collections", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    page.on("request", lambda one: changed.append(one.url) if one.method == "PATCH" else None)
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/v1/collections")):
+        page.locator("input[aria-label='Attach files']").set_input_files([note("tea.txt", "A text of tea.")])
+    ask(page, "What is the internal emergency number?")
+    held[0].continue_()
+    page.locator(".attached .state.good").wait_for()
+    assert page.get_by_label("Search in").locator("option:checked").text_content() == "All collections"
+    assert not changed
     assert not page.faults
     page.context.close()
 

@@ -56,6 +56,17 @@ export function useLoaded<T>(read: (stop: AbortSignal) => Promise<T>, on: unknow
   return { value, fault, again, doing };
 }
 
+/** Returns state, what it is by now for what began when it was another, and what sets it. */
+export function useNow<T>(first: T): [T, { readonly current: T }, (to: (now: T) => T) => void] {
+  const [shown, show] = useState(first);
+  const now = useRef(first);
+  const set = useCallback((to: (now: T) => T) => {
+    now.current = to(now.current);
+    show(() => now.current);
+  }, []);
+  return [shown, now, set];
+}
+
 /** Returns the id of a request: the same one while the same body is sent again, another after `done`. */
 export function useRequestId(): { of: (body: object) => string; done: () => void } {
   const last = useRef({ body: "", id: "" });

@@ -5,6 +5,7 @@ import { refused } from "../api/session";
 import type { CreateConversationResponse, GetConversationResponse } from "../api/types";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
+import { useNow } from "../parts/load";
 import { announced, collections, go, hide, link, me, settle } from "../state";
 import { number, t } from "../strings";
 import { Attach, Attachments } from "./attaching";
@@ -19,15 +20,19 @@ import { type Turn, TurnView, versionsId } from "./turn";
 
 /** Pixels from the end that count as being at the end. */
 const NEAR = 80;
+/** Code of a key that an input method takes: Safari's Enter that ends a word, which comes after the composing. */
+const COMPOSED = 229;
 
 export function Ask({ conversation: opened }: { conversation: string }) {
-  const [turns, setTurns] = useState<Turn[]>([]);
-  const [asked, setAsked] = useState(EVERYWHERE);
+  const [turns, turnsNow, setTurns] = useNow<Turn[]>([]);
+  const [asked, askedNow, setAsked] = useNow(EVERYWHERE);
   const [draft, setDraft] = useState(keptDraft);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const conversation = useRef("");
   const making = useRef<Promise<string> | null>(null);
+  /** Reads the opened conversation; after a failure it is to be read again. */
+  const reading = useRef<Promise<void> | null>(null);
   const stop = useRef<AbortController | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const write = (text: string) => {
@@ -42,15 +47,33 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   useEffect(() => {
     if (opened === conversation.current) return;
     stop.current?.abort();
+    stop.current = null;
+    setBusy(false);
     conversation.current = opened;
     making.current = null;
-    setTurns([]);
+    reading.current = null;
+    setTurns(() => []);
     setFault(null);
     hide();
-    const here = () => conversation.current === opened;
-    if (opened) load(opened).then(({ turns, collections }) => { if (here()) { setTurns(turns); setAsked({ ...EVERYWHERE, collections }); } }).catch((error) => here() && setFault(faultOf(error)));
+    if (opened) read(opened).catch((error) => conversation.current === opened && setFault(faultOf(error)));
     else box.current?.focus();
   }, [opened]);
+
+  /** Read the conversation that is opened, once; what was asked meanwhile stays after it. */
+  function read(of: string): Promise<void> {
+    if (reading.current) return reading.current;
+    const own = load(of).then(({ turns, collections }) => {
+      if (reading.current !== own) return;
+      setTurns((now) => [...turns, ...now]);
+      setAsked(() => ({ ...EVERYWHERE, collections }));
+      setFault(null);
+    }, (error) => {
+      if (reading.current === own) reading.current = null;
+      throw error;
+    });
+    reading.current = own;
+    return own;
+  }
 
   const thread = useRef<HTMLDivElement>(null);
   // Whoever has scrolled up to read stays there; whoever is at the end is kept at the end.
@@ -59,14 +82,22 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     if (following.current) thread.current?.scrollTo({ top: thread.current.scrollHeight });
   }, [turns]);
   const put = (turn: Turn) => setTurns((all) => all.map((one) => (one.id === turn.id ? turn : one)));
+  const shows = (turn: Turn) => turnsNow.current.some((one) => one.id === turn.id);
 
-  async function run(path: string, body: object, turn: Turn): Promise<Turn> {
-    const control = new AbortController();
-    stop.current = control;
+  /** Begin what nothing is asked beside; return what stops it. */
+  function begin(): AbortController {
+    stop.current = new AbortController();
     setBusy(true);
+    return stop.current;
+  }
+  const end = (control: AbortController) => {
+    if (stop.current === control) setBusy(false);
+  };
+
+  async function run(path: string, body: object, turn: Turn, control = begin()): Promise<Turn> {
     announced.value = t("ask.searching");
     const done = await follow(path, body, turn, control.signal, put);
-    if (stop.current === control) setBusy(false);
+    end(control);
     questions.value++;
     // Who has to sign in again finds the question in the box.
     if (refused.value && !done.questionId) putBack(turn.question);
@@ -77,15 +108,17 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     return done;
   }
 
-  /** Return the conversation's id; the first question or file makes it, once for all that begin at a time. */
+  /** Return the conversation's id once it is read; the first question or file makes it, once for all that begin at a time. */
   function begun(): Promise<string> {
-    if (conversation.current) return Promise.resolve(conversation.current);
+    const of = conversation.current;
+    if (of) return read(of).then(() => of);
     if (!making.current) {
       const own = call<CreateConversationResponse>("POST", "/v1/conversations", { collections: asked.collections }).then((made) => {
         const id = made.conversation?.id ?? "";
         // Where another conversation was opened meanwhile, that one stays shown.
         if (making.current === own) {
           conversation.current = id;
+          reading.current = Promise.resolve();
           settle("ask", id);
         }
         return id;
@@ -101,49 +134,55 @@ export function Ask({ conversation: opened }: { conversation: string }) {
    * Ask from a collection too in the conversation that it is of, from now on and after a reload. A new conversation is asked
    * of its files alone; one that was asked of everything goes on so, and has them.
    */
-  function include(of: string, name: string): void {
-    if (asked.collections.includes(name) || (!asked.collections.length && turns.length)) return;
-    const named = [...asked.collections, name];
-    if (conversation.current === of) setAsked((now) => ({ ...now, collections: named }));
-    void attempt(() => call("PATCH", `/v1/conversations/${encodeURIComponent(of)}?update_mask=collections`, { collections: named }));
-  }
+  const include = (of: string, name: string) => attempt(async () => {
+    const shown = conversation.current === of;
+    const { collections, said } = shown ? { collections: askedNow.current.collections, said: turnsNow.current.length } : await headOf(of);
+    if (collections.includes(name) || (!collections.length && said)) return;
+    const named = [...collections, name];
+    if (shown) setAsked((now) => ({ ...now, collections: named }));
+    await call("PATCH", `/v1/conversations/${encodeURIComponent(of)}?update_mask=collections`, { collections: named });
+  });
 
   async function ask(question: string): Promise<void> {
     const turn = fresh(question);
     setTurns((all) => [...all, turn]);
-    write("");
     following.current = true;
+    const control = begin();
     let of: string;
     try {
       of = await begun();
     } catch (error) {
       put({ ...turn, fault: faultOf(error) });
       if (refused.value) putBack(question);
+      end(control);
       return;
     }
-    if (conversation.current !== of) {
+    if (!shows(turn)) {
       // Another conversation was opened before this one was there: the question goes back into the box.
       if (!keptDraft()) write(question);
+      end(control);
       return;
     }
-    if (!turns.length) newest.value = { id: of, question };
-    await run("/v1/ask", { question, ...requestOf(asked), conversation_id: of }, turn);
+    if (turnsNow.current[0]?.id === turn.id) newest.value = { id: of, question };
+    await run("/v1/ask", { question, ...requestOf(askedNow.current), conversation_id: of }, turn, control);
   }
 
   async function again(turn: Turn): Promise<void> {
     const cleared = { ...fresh(turn.question), id: turn.id, questionId: turn.questionId };
     put(cleared);
-    if (!cleared.questionId) {
-      const known = new Set(turns.map((one) => one.questionId));
-      try {
-        cleared.questionId = await questionOf(conversation.current, turn.question, known);
-      } catch (error) {
-        put({ ...turn, fault: faultOf(error) });
-        return;
-      }
+    const control = begin();
+    let of: string;
+    try {
+      of = await begun();
+      if (!cleared.questionId) cleared.questionId = await questionOf(of, turn.question, new Set(turnsNow.current.map((one) => one.questionId)));
+    } catch (error) {
+      put({ ...turn, fault: faultOf(error) });
+      end(control);
+      return;
     }
-    if (cleared.questionId) await run(`/v1/messages/${encodeURIComponent(cleared.questionId)}:regenerate`, {}, cleared);
-    else await run("/v1/ask", { question: turn.question, ...requestOf(asked), conversation_id: conversation.current }, cleared);
+    if (!shows(cleared)) return end(control); // another conversation was opened: the question stays unanswered
+    if (cleared.questionId) await run(`/v1/messages/${encodeURIComponent(cleared.questionId)}:regenerate`, {}, cleared, control);
+    else await run("/v1/ask", { question: turn.question, ...requestOf(askedNow.current), conversation_id: of }, cleared, control);
   }
 
   async function edit(turn: Turn, text: string): Promise<void> {
@@ -156,7 +195,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     if (conversation.current !== of) return; // another conversation is shown, which the edit must not overwrite
     if (!done.answer) {
       // Nothing was replaced: what was there stays, and the words are in the box.
-      setTurns(before);
+      setTurns(() => before);
       if (done.fault) setFault(done.fault);
       if (!keptDraft()) write(text);
       return;
@@ -168,21 +207,21 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   }
 
   async function restore(questionId: string): Promise<void> {
-    setBusy(true);
+    const control = begin();
     following.current = false;
     const of = conversation.current;
     await attempt(async () => {
       await call("POST", `/v1/messages/${encodeURIComponent(questionId)}:restore`, {});
       const { turns } = await load(of);
       if (conversation.current !== of) return;
-      setTurns(turns);
+      setTurns(() => turns);
       requestAnimationFrame(() => {
         const group = document.getElementById(versionsId(questionId));
         group?.querySelector<HTMLElement>("button:enabled")?.focus();
         announced.value = group?.textContent ?? "";
       });
     });
-    setBusy(false);
+    end(control);
   }
 
   const last = turns.at(-1);
@@ -205,22 +244,24 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       </div>
       <form class="asker" onSubmit={(event) => {
         event.preventDefault();
-        if (draft.trim() && !busy) ask(draft.trim());
+        if (!draft.trim() || busy) return;
+        write("");
+        void ask(draft.trim());
       }}>
         <textarea
           ref={box} rows={1} dir="auto" maxLength={8000} aria-label={t("ask.question")} placeholder={t("ask.placeholder")} value={draft}
           onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === COMPOSED) return;
             event.preventDefault();
             event.currentTarget.form?.requestSubmit();
           }}
         />
         <Attachments conversation={conversation.current} />
         <div class="row">
-          <Scope asked={asked} change={setAsked} />
+          <Scope asked={asked} change={(to) => setAsked(() => to)} />
           <Attach conversation={begun} added={include} failed={(error) => setFault(faultOf(error))} />
-          {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns([]); }}><Icon name="more" /></button>}
+          {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns(() => []); }}><Icon name="more" /></button>}
           {conversation.current && turns.length > 0 && <Share conversation={conversation.current} busy={busy} key={conversation.current} />}
           <span class="space" />
           {/* Two places of their own: a second click on Stop, when the answer has just ended, must not send the draft. */}
@@ -235,10 +276,14 @@ export function Ask({ conversation: opened }: { conversation: string }) {
 const messagesIn = (turns: Turn[]) => turns.reduce((all, turn) => all + (turn.text ? 2 : 1), 0);
 
 async function load(id: string): Promise<{ turns: Turn[]; collections: string[] }> {
-  const [head, messages] = await Promise.all([
-    get<GetConversationResponse>(`/v1/conversations/${encodeURIComponent(id)}`), messagesOf(id), readRatings(id),
-  ]);
-  return { turns: turnsOf(messages), collections: head.conversation?.collections ?? [] };
+  const [{ collections }, messages] = await Promise.all([headOf(id), messagesOf(id), readRatings(id)]);
+  return { turns: turnsOf(messages), collections };
+}
+
+/** Return what a conversation is asked of, and how many messages it has. */
+async function headOf(id: string): Promise<{ collections: string[]; said: number }> {
+  const { conversation } = await get<GetConversationResponse>(`/v1/conversations/${encodeURIComponent(id)}`);
+  return { collections: conversation?.collections ?? [], said: conversation?.message_count ?? 0 };
 }
 
 /** Return the id of the last question with these words, which an answer that did not end has not brought; "" for none. */
