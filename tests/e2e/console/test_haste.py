@@ -1,5 +1,6 @@
 """Two collections of one name, two clicks, two who sign in, and what is asked or typed while something is under way."""
 
+import json
 import uuid
 from typing import Any
 
@@ -268,5 +269,44 @@ def test_uploads_of_one_who_signed_out_are_not_the_next_ones(site: Site) -> None
     assert page.locator(".sendings").count() == 0
     assert len(sent) == 3
     assert page.locator(".filters").get_by_text("1 document", exact=True).count()
+    assert not page.faults
+    page.context.close()
+
+
+def test_a_move_is_followed_to_its_end_though_its_watch_ends_before(site: Site) -> None:
+    page = site.page("writer")
+    name = f"mine-{uuid.uuid4().hex[:6]}"
+    private(page, site, "writer", name)
+    watches: list[str] = []
+
+    def watch(route: Any) -> None:
+        watches.append(route.request.url)
+        if len(watches) == 1:
+            running = {"operation": {**begun[0], "state": "OPERATION_STATE_RUNNING"}}
+            body = f"data: {json.dumps(running)}\n\n"
+            route.fulfill(status=200, headers={"content-type": "text/event-stream"}, body=body)
+        elif len(watches) == 2:
+            route.abort()
+        else:
+            route.continue_()
+
+    begun: list[dict[str, Any]] = []
+
+    def begin(route: Any) -> None:
+        answer = route.fetch()
+        operation = {**answer.json()["operation"], "state": "OPERATION_STATE_QUEUED"}
+        begun.append(operation)
+        route.fulfill(response=answer, json={**answer.json(), "operation": operation})
+
+    page.route("**/v1/documents:reindex", begin)
+    page.route("**/v1/operations/*:watch", watch)
+    page.goto(f"{site.url}#/collections/{name}")
+    page.get_by_label("Numbers a vector").fill("128")
+    go = page.get_by_role("button", name="Move and index again")
+    go.click()
+    page.get_by_text("Ended: 0 of 0 documents indexed again").wait_for(timeout=20_000)
+    assert len(watches) == 3
+    assert go.is_enabled()
+    assert page.locator(".failure").count() == 0
     assert not page.faults
     page.context.close()

@@ -1,16 +1,15 @@
 // Files attached to a conversation: they go into a private collection of its own, which forgets them after a week.
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { Problem, call, events, freshId, upload } from "../api/client";
+import { Problem, call, freshId, upload } from "../api/client";
 import type { CreateCollectionResponse, Document, UploadDocumentResponse, WatchDocumentResponse } from "../api/types";
 import { advised, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, loadCollections, me } from "../state";
 import { t } from "../strings";
-import { passes } from "./uploading";
+import { watchedToEnd } from "./watching";
 
 const DAYS = 7;
-const AGAIN_MS = 3000;
 
 interface Attached {
   id: string;
@@ -43,26 +42,13 @@ async function made(conversation: string): Promise<string> {
   return name;
 }
 
-/** Watch a document until it is read or has failed, again after a stream that ended or broke before that. */
-async function ended(document: Document): Promise<Document> {
-  const path = `/v1/documents/${encodeURIComponent(document.id)}:watch`;
-  let last = document;
-  for (;;) {
-    try {
-      for await (const event of events<WatchDocumentResponse>("GET", path, undefined, new AbortController().signal)) last = event.document ?? last;
-    } catch (error) {
-      // After a sign-out the call would be refused for ever.
-      if (!passes(error) || (error instanceof Problem && error.status === 401)) throw error;
-    }
-    if (last.state === "DOCUMENT_STATE_INDEXED" || last.state === "DOCUMENT_STATE_ERROR") return last;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-  }
-}
+const ended = (one: Document) => one.state === "DOCUMENT_STATE_INDEXED" || one.state === "DOCUMENT_STATE_ERROR";
 
 async function send(id: string, file: File, collection: string): Promise<void> {
   try {
     const sent = await upload<UploadDocumentResponse>("/v1/documents", [file], { collection, request_id: id }, () => undefined);
-    const last = await ended(sent.document!);
+    let last = sent.document!;
+    await watchedToEnd<WatchDocumentResponse>(`/v1/documents/${encodeURIComponent(last.id)}:watch`, (event) => ended(last = event.document ?? last));
     const failed = last.state !== "DOCUMENT_STATE_INDEXED";
     change(id, { state: failed ? "failed" : "ready", problem: last.failure ? advised(last.failure.message, last.failure.hint) : "" });
   } catch (error) {
@@ -86,7 +72,7 @@ interface Props {
   /** Returns the id of the conversation, which is made if there is none yet. */
   conversation: () => Promise<string>;
   /** Asks from this collection too, in the conversation that the files were attached to. */
-  added: (conversation: string, collection: string) => void;
+  added: (conversation: string, collection: string) => Promise<unknown>;
   failed: (error: unknown) => void;
 }
 

@@ -1,13 +1,14 @@
 // A collection moved to another embedder: its setting changed, its documents indexed again, with how far that is.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { call, events, get } from "../api/client";
+import { call, get } from "../api/client";
 import type { Collection, ListOperationsResponse, Operation, ReindexDocumentsResponse, WatchOperationResponse } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { useRequestId } from "../parts/load";
 import { type Choice, ProviderFields, given } from "../parts/provider";
 import { announced, loadCollections } from "../state";
 import { number, t } from "../strings";
+import { watchedToEnd } from "./watching";
 
 /** The last move of each collection, by its id: it goes on while other views are looked at. */
 const moves = signal<Record<string, Operation>>({});
@@ -20,10 +21,11 @@ async function follow(operation: Operation): Promise<void> {
   if (ended(operation) || watched.has(operation.id)) return;
   watched.add(operation.id);
   try {
-    for await (const event of events<WatchOperationResponse>("GET", `/v1/operations/${operation.id}:watch`, undefined, new AbortController().signal)) {
-      if (event.operation) moves.value = { ...moves.value, [operation.collection_id]: event.operation };
-    }
-    if (ended(moves.value[operation.collection_id]!)) announced.value = t("moving.done");
+    await watchedToEnd<WatchOperationResponse>(`/v1/operations/${operation.id}:watch`, ({ operation: now = operation }) => {
+      moves.value = { ...moves.value, [operation.collection_id]: now };
+      return ended(now);
+    });
+    announced.value = t("moving.done");
   } finally {
     watched.delete(operation.id);
   }
@@ -38,9 +40,11 @@ export function Moving({ collection }: { collection: Collection }) {
   const operation = moves.value[collection.id];
   const busy = operation !== undefined && !ended(operation);
   useEffect(() => {
-    get<ListOperationsResponse>("/v1/operations?kinds=OPERATION_KIND_REINDEX_DOCUMENTS&page_size=1000").then(({ operations }) => {
-      const running = operations.find((one) => one.collection_id === collection.id && !ended(one));
-      return running && follow(running);
+    const query = new URLSearchParams({ kinds: "OPERATION_KIND_REINDEX_DOCUMENTS", collection: collection.id, page_size: "1000" });
+    get<ListOperationsResponse>(`/v1/operations?${query}`).then(({ operations }) => {
+      // One that is shown here may have ended since it was watched.
+      const last = operations.find((one) => !ended(one)) ?? operations.find((one) => one.id === moves.value[collection.id]?.id);
+      return last && follow(last);
     }).catch((error) => setFault(faultOf(error)));
   }, [collection.id]);
   const move = async () => {

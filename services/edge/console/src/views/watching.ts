@@ -3,12 +3,26 @@ import { useEffect, useState } from "preact/hooks";
 import { Problem, events } from "../api/client";
 import type { Document, Progress, WatchDocumentsResponse } from "../api/types";
 import { type Fault, faultOf } from "../parts/failure";
+import { passes } from "./uploading";
 
 const AGAIN_MS = 3000;
 /** What the server answers to a token that it cannot continue from: too old, or of another time of the collection. */
 const REFUSED = new Set(["WATCH_EXPIRED", "INVALID_FIELD"]);
 /** How often the list is drawn while it comes in: of thousands, drawing each time would take longer than reading. */
 const FIRST_LOOKS_MS = 300;
+
+/** Watch one thing until an event was its last, as `seen` tells; again after a stream that ended or broke before that. */
+export async function watchedToEnd<Event>(path: string, seen: (event: Event) => boolean): Promise<void> {
+  for (;;) {
+    try {
+      for await (const event of events<Event>("GET", path, undefined, new AbortController().signal)) if (seen(event)) return;
+    } catch (error) {
+      // After a sign-out the call would be refused for ever.
+      if (!passes(error) || (error instanceof Problem && error.status === 401)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
 
 export interface Row {
   document: Document;
