@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.console import WITHOUT_AXE, Page, Site, ask, barriers
 
+from .test_administering import made
 from .test_answers import answered, scripted, stream
 from .test_uploading import choose, note, opened
 
@@ -308,5 +309,24 @@ def test_a_move_is_followed_to_its_end_though_its_watch_ends_before(site: Site) 
     assert len(watches) == 3
     assert go.is_enabled()
     assert page.locator(".failure").count() == 0
+    assert not page.faults
+    page.context.close()
+
+
+def test_rows_that_counted_late_in_a_long_table_are_shown(site: Site) -> None:
+    page = site.page()
+    admin = {"x-api-key": site.keys["admin"]}
+    name = made(page, site)
+    rows = "".join(f"Bern,{number}\n" for number in range(1500))
+    file = {"name": "long.csv", "mimeType": "text/csv", "buffer": f"City,Units\n{rows}Lyon,12\nLyon,30\n".encode()}
+    page.request.post(f"{site.url}v1/documents", headers=admin, multipart={"collection": name, "file": file})
+    page.goto(f"{site.url}#/documents/{name}")
+    page.locator(".state.good").wait_for()
+    page.goto(f"{site.url}#/ask")
+    page.get_by_label("Search in").select_option(name)
+    ask(page, "What is the sum of Units where City is Lyon?")
+    page.get_by_text("How this was computed").click()
+    page.locator(".computed tbody tr").nth(1).wait_for()
+    assert page.locator(".computed tbody tr").count() == 2
     assert not page.faults
     page.context.close()

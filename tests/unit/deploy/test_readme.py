@@ -61,8 +61,11 @@ def options(command: Any) -> set[str]:
 
 
 def ours() -> list[str]:
-    """Return the commands of the blocks and of the text."""
-    return [line for line in (*(command.line for command in commands()), *inline()) if line.startswith("footnote ")]
+    """Return the commands of the blocks and of the text, and those that the console names."""
+    console = (page.read_text() for page in sorted((ROOT / "services" / "edge" / "console" / "src").rglob("*.tsx")))
+    named = (line for page in console for line in re.findall(r"<code>([^<]*)</code>", page))
+    lines = (*(command.line for command in commands()), *inline(), *named)
+    return [line for line in lines if line.startswith("footnote ")]
 
 
 @pytest.mark.parametrize("line", ours())

@@ -12,7 +12,9 @@ import { range } from "../viewer/passages";
 const MOST_ROWS = 200;
 const MOST_BARS = 60;
 const MOST_NAMED = 12;
+/** Rows of a page of a table, and pages that are read at most to come to the last row that counted. */
 const PAGE = 1000;
+const MOST_PAGES = 20;
 
 interface Found {
   tables: GetTableResponse[];
@@ -51,12 +53,26 @@ function Inside({ made }: { made: TableComputation }) {
 const isOf = (cells: ComputedCells, { table }: GetTableResponse) => cells.document_id === table?.document_id && cells.table === table.number;
 
 async function read(made: TableComputation, stop: AbortSignal): Promise<Found> {
-  const places = new Map(made.cells.map((one) => [`${encodeURIComponent(one.document_id)}/tables/${one.table}`, one]));
-  const [tables, series] = await Promise.all([
-    Promise.all([...places.keys()].map((path) => get<GetTableResponse>(`/v1/documents/${path}?page_size=${PAGE}`, stop))),
-    seriesOf(made, stop),
-  ]);
+  const last = new Map<string, number>();
+  for (const { document_id: document, table, ranges } of made.cells) {
+    const path = `/v1/documents/${encodeURIComponent(document)}/tables/${table}`;
+    last.set(path, Math.max(last.get(path) ?? 0, ...ranges.map((name) => range(name)?.[3] ?? 0)));
+  }
+  const [tables, series] = await Promise.all([Promise.all([...last].map((one) => tableOf(...one, stop))), seriesOf(made, stop)]);
   return { tables, series };
+}
+
+/** Return a table with its first rows: a page of them, and all others up to a row. */
+async function tableOf(path: string, last: number, stop: AbortSignal): Promise<GetTableResponse> {
+  const found = await get<GetTableResponse>(`${path}?page_size=${PAGE}`, stop);
+  const { rows } = found;
+  let token = found.next_page_token;
+  for (let page = 1; token && page < MOST_PAGES && (rows.at(-1)?.row ?? 0) < last; page++) {
+    const next = await get<GetTableResponse>(`${path}?page_size=${PAGE}&page_token=${encodeURIComponent(token)}`, stop);
+    rows.push(...next.rows);
+    token = next.next_page_token;
+  }
+  return found;
 }
 
 /** Return what the query gives as bars, where it gives names with numbers. */
@@ -88,7 +104,8 @@ function Cells({ found, counted }: { found: GetTableResponse; counted: ComputedC
     wanted.sort((a, b) => compared(at(a), at(b)) * (order.down ? -1 : 1));
   }
   const rows = wanted.slice(0, MOST_ROWS);
-  const all = only ? wanted.length : Number(found.total_size);
+  // Of a column that has more cells than are shown or named, their number is known.
+  const all = only ? Math.max(wanted.length, ...counted.map((one) => Number(one.count))) : Number(found.total_size);
   return (
     <section class="counted">
       <h3 dir="auto">{[table.filename, table.name].filter(Boolean).join(" › ")}</h3>

@@ -29,7 +29,7 @@ export function Sources() {
   return (
     <div class="page">
       <h1>{t("nav.sources")}</h1>
-      <p class="quiet">{t("sources.lead")} <code>footnote sources create</code></p>
+      <p class="quiet">{t("sources.lead")} <code>footnote sources add</code></p>
       {fault && <Failure fault={fault} again={again} />}
       {!value && !fault && <p class="quiet">{t("loading")}</p>}
       {value?.length === 0 && <p class="quiet">{t("sources.none")}</p>}
