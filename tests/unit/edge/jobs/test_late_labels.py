@@ -11,7 +11,7 @@ from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.stages.v1.parsing_pb2 import ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote_edge.documents.interrupted_work import InterruptedWork
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.labels import align
@@ -32,6 +32,7 @@ class Both:
         self.document = Document(id="d", state=DOCUMENT_STATE_UPLOADED, revision=1, tags=["old"], etag="1")
         self.chunks: list[str] | None = None
         self.marked = False
+        self.copies = 0
 
     def change(self, *tags: str) -> None:
         """Change the record, as ingestion's UpdateDocument does."""
@@ -54,6 +55,7 @@ class Both:
         return upkeep.ListUnfinishedDocumentsResponse(documents=found)
 
     async def UpdateDocumentChunks(self, request: Any, **_: Any) -> indexing.UpdateDocumentChunksResponse:
+        self.copies += 1
         if self.chunks is not None:
             self.chunks = list(request.document.tags)
         return indexing.UpdateDocumentChunksResponse()
@@ -119,3 +121,14 @@ async def test_a_change_of_a_document_at_rest_is_confirmed_at_once(monkeypatch: 
     async with asyncio.timeout(5):
         await changed(both)
     assert (both.chunks, both.marked) == (["new"], False)
+
+
+async def test_searched_chunks_get_a_change_that_a_crash_interrupted_while_a_reindex_waits() -> None:
+    both = Both()
+    both.document.state, both.document.revision, both.document.indexed_revision = DOCUMENT_STATE_PROCESSING, 2, 1
+    both.chunks = ["old"]
+    both.change("new")  # edge is killed before it has told the chunks
+    work = InterruptedWork(stages(both), SimpleNamespace(), Settings())  # type: ignore[arg-type]
+    for _ in range(3):
+        await work.finish()
+    assert (both.chunks, both.marked, both.copies) == (["new"], True, 1)

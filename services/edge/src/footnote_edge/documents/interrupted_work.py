@@ -1,6 +1,8 @@
 """Finishes work on documents that a crash interrupted: deletions, and changes of labels."""
 
+from cachetools import LRUCache
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.access import system_scope
 from footnote_kit.errors import FootnoteError, NotFound, NotOffered
 from footnote_kit.logs import get_logger
@@ -10,6 +12,8 @@ from footnote_edge.documents.deletion import PAGE, SYSTEM, DocumentDeletion
 from footnote_edge.jobs.labels import align, is_final
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
+
+_MOST_LABELLED = 4096
 
 _log = get_logger(__name__)
 
@@ -21,6 +25,7 @@ class InterruptedWork:
         self._stages = stages
         self._document_deletion = document_deletion
         self._timeout = settings.call_timeout_seconds
+        self._labelled: LRUCache[str, str] = LRUCache(_MOST_LABELLED)
 
     async def run(self) -> None:
         """Finish and log all interrupted work; a third-party stage may not offer the call."""
@@ -50,17 +55,26 @@ class InterruptedWork:
 
     async def _one(self, one: ingestion_upkeep.UnfinishedDocument) -> bool:
         document = one.document
-        scope = system_scope(document.tenant_id, document.owner_id)
         try:
             if one.deletion:
                 await self._document_deletion.finish(document)
             elif one.labels:
-                if not is_final(document):
-                    return False  # its job copies the labels; a later round checks
-                await align(self._stages, scope, document, self._timeout)
+                return await self._label(document)
         except NotFound:
             return False  # the document or its collection is being deleted
         except FootnoteError as error:
             _log.warning("leftover_postponed", document_id=document.id, reason=error.reason)
             return False
         return True
+
+    async def _label(self, document: Document) -> bool:
+        """Copy a document's labels to its chunks; return whether that is the end of it.
+
+        While a job indexes the document, a later round looks again. Until then only searched chunks get them, once.
+        """
+        scope = system_scope(document.tenant_id, document.owner_id)
+        ended = is_final(document)
+        if ended or (document.indexed_revision and self._labelled.get(document.id) != document.etag):
+            await align(self._stages, scope, document, self._timeout)
+            self._labelled[document.id] = document.etag
+        return ended
