@@ -1,7 +1,7 @@
 """An answer is charged at every interface: gRPC, HTTP, OpenAI dialect and MCP; also if it fails or is cancelled."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage
 from footnote_edge import offline
 from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
@@ -19,7 +20,7 @@ from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
-from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, Step, serve_model
 from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
@@ -196,3 +197,21 @@ async def test_a_question_whose_model_was_not_called_costs_nothing(
     await ask(served, "grpc")
     used = await charged(tmp_path, 45)
     assert (used.prompt_tokens, used.completion_tokens) == (123, 45)
+
+
+@pytest.mark.parametrize("rewriting", [[Hold()], [Say(["Half"]), Cut()]])
+async def test_a_rewriting_that_is_given_up_or_breaks_off_is_charged(
+    served: Served, model: ModelServer, tmp_path: Path, rewriting: Sequence[Step]
+) -> None:
+    def respond(body: dict[str, Any]) -> Sequence[Step]:
+        rewrites = "Rewrite the user's last message" in body["messages"][0]["content"]
+        return rewriting if rewrites else [Say(["Fine."]), Finish(usage=(123, 45))]
+
+    model.respond(respond)
+    said = "Tea is brewed at 80 degrees, and green tea at 70. " * 8
+    history = [ChatMessage(role=MESSAGE_ROLE_USER, text=said), ChatMessage(role=MESSAGE_ROLE_ASSISTANT, text=said)]
+    async for _ in EdgeStub(served.channel).Ask(AskRequest(question="And how long?", history=history), timeout=60):
+        pass
+    assert len(model.seen) == 2
+    used = await charged(tmp_path, 45)
+    assert used.prompt_tokens >= 123 + 150

@@ -26,15 +26,20 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.printable import enum_word
+from footnote_kit.usages import usage_in
 from footnote_text.intents import table_words
 
 from footnote_edge.asking.memory import recall_memory
 from footnote_edge.asking.question import Draft, Question
+from footnote_edge.asking.side_calls import charged
 from footnote_edge.asking.timings import degrades
 
 _log = get_logger(__name__)
 _REWRITING_AFTER, _REWRITING_MOST = 0.4, 1.0
 """Seconds that a rewritten question is waited for: after the search by rules, and after that search began."""
+
+_MESSAGES, _READ = 8, 600
+"""Messages of the history that a rewriting reads, and characters of each, as `footnote_generation`'s `rewriting`."""
 
 STRATEGY_LABELS = {
     QUERY_STRATEGY_FIRST_MESSAGE: "first message (raw query)",
@@ -101,15 +106,21 @@ async def _rewrite(question: Question, draft: Draft) -> tuple[str, Usage]:
     )
     try:
         with question.timings.timed(PIPELINE_STAGE_GENERATION, "rewrite"):
-            rewritten: RewriteQuestionResponse = await question.tools.stages.generation.RewriteQuestion(
+            call = question.tools.stages.generation.RewriteQuestion(
                 request, timeout=question.deadline.share(PIPELINE_STAGE_RETRIEVAL)
             )
+            rewritten: RewriteQuestionResponse = await charged(question, draft, call, _size(request))
     except FootnoteError as error:
         effect = "The follow-up was completed by rules, which may miss what it refers to."
         question.timings.degrade(PIPELINE_STAGE_GENERATION, "REWRITE_UNAVAILABLE", effect, error)
-        return "", Usage()
-    question.meter.beside(rewritten.usage)
+        return "", usage_in(error)
     return str(rewritten.question), rewritten.usage
+
+
+def _size(request: RewriteQuestionRequest) -> int:
+    """Return about how many characters a model reads of a follow-up: generation shortens the history."""
+    texts = [request.question, *(one.text for one in request.history[-_MESSAGES:])]
+    return sum(min(len(text), _READ) for text in texts)
 
 
 async def with_rewriting(question: Question, draft: Draft, search_began: float) -> Draft:

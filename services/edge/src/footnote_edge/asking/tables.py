@@ -22,11 +22,12 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_kit.errors import FootnoteError, NotOffered
 from footnote_kit.logs import get_logger
-from footnote_kit.usages import add_usage
+from footnote_kit.usages import add_usage, usage_in
 
 from footnote_edge.asking import table_answer
 from footnote_edge.asking.question import Draft, Question
 from footnote_edge.asking.searching import below_floor
+from footnote_edge.asking.side_calls import charged
 
 _log = get_logger(__name__)
 _COMPUTE_SECONDS = 15.0
@@ -52,7 +53,6 @@ async def compute(question: Question, draft: Draft) -> Draft:
     if not chunks and not window.is_model:  # the bounds of what a model may be sent are those of passages found
         chunks = await below_floor(question, draft)
     computation, usage = await _computation(question, draft, chunks)
-    question.meter.beside(usage)
     draft = replace(draft, usage=draft.spent(usage))
     strict = (await draft.settings).model.strict
     placed = computation is not None and table_answer.is_placed(computation, chunks)
@@ -119,7 +119,7 @@ async def _computation(
                 scope=question.scope, question=draft.text, tables=tables, settings=settings.model,
                 bounds=draft.remembered.bounds,
             )  # fmt: skip
-            written = await _write_query(question, asked)
+            written = await _write_query(question, draft, asked)
             if written.HasField("reading"):
                 request.reading.CopyFrom(written.reading)
                 answer = await _ask_tables(question, request)
@@ -128,6 +128,7 @@ async def _computation(
                 break
             written = await _write_query(
                 question,
+                draft,
                 WriteTableQueryRequest(
                     scope=question.scope, question=draft.text, tables=tables, settings=settings.model,
                     bounds=draft.remembered.bounds, query=request.query, problem=answer.problem,
@@ -142,6 +143,7 @@ async def _computation(
     except NotOffered:
         return by_words if by_words.confirmed else TableComputation(), usage
     except FootnoteError as error:
+        add_usage(usage, usage_in(error))
         _log.warning("tables_not_asked", reason=error.reason)
         return by_words if by_words.confirmed else None, usage
     return by_words if by_words.confirmed and not answer.computation.confirmed else answer.computation, usage
@@ -153,7 +155,8 @@ async def _ask_tables(question: Question, request: ComputeAnswerRequest) -> Comp
         return await question.tools.stages.ingestion.ComputeAnswer(request, timeout=timeout)
 
 
-async def _write_query(question: Question, request: WriteTableQueryRequest) -> WriteTableQueryResponse:
+async def _write_query(question: Question, draft: Draft, request: WriteTableQueryRequest) -> WriteTableQueryResponse:
     timeout = min(_WRITE_SECONDS, question.deadline.share(PIPELINE_STAGE_RETRIEVAL))
     with question.timings.timed(PIPELINE_STAGE_GENERATION, "query"):
-        return await question.tools.stages.generation.WriteTableQuery(request, timeout=timeout)
+        call = question.tools.stages.generation.WriteTableQuery(request, timeout=timeout)
+        return await charged(question, draft, call, sum(one.ByteSize() for one in request.tables))

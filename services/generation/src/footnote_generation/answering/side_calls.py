@@ -10,7 +10,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import DeadlineExceeded, FootnoteError
+from footnote_kit.usages import with_usage
 from footnote_text.answer_locale import locale_of
 
 from footnote_generation.answering import policy
@@ -27,10 +28,13 @@ class SideCalls:
     prices: Prices
 
     async def ask(self, provider: ModelProvider, request: ModelRequest) -> tuple[str, Usage]:
-        """Return the model's whole text, "" for a refusal, and its cost. Raises FootnoteError when the model fails."""
+        """Return the model's whole text, "" for a refusal, and its cost. Raises FootnoteError when the model fails.
+
+        The error says what the call cost.
+        """
         said, usage, error = await self.attempt(provider, request)
         if error is not None:
-            raise error
+            raise with_usage(error, usage)
         return said, usage
 
     async def attempt(self, provider: ModelProvider, request: ModelRequest) -> tuple[str, Usage, FootnoteError | None]:
@@ -45,8 +49,8 @@ class SideCalls:
                     else:
                         finished = event
         except FootnoteError as failure:
-            if not words:
-                return "", Usage(), failure
+            if not words and not isinstance(failure, DeadlineExceeded):
+                return "", Usage(), failure  # the call was refused
             error = failure
         said = "".join(words)
         usage = usage_of(request, said, finished)
