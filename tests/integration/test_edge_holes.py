@@ -123,7 +123,10 @@ async def test_a_conversation_outlives_its_collections(edge: EdgeStub, world: Wo
     done = (await ask(edge, "tea ?", conversation_id=one))[-1]
     assert reasons(done) == ["COLLECTION_GONE"]
     assert not done.completed.sources, "what the caller can see besides was never asked about"
-    assert world.requests("BuildPrompt")[-1].documents_unavailable
+    built, generated = world.requests("BuildPrompt")[-1], world.requests("Generate")[-1]
+    for request in (built, generated):  # nothing is found there, now and later
+        assert not request.documents_unavailable
+        assert not request.without_sources
 
 
 async def test_what_was_said_before_a_stream_broke_is_kept_and_marked(edge: EdgeStub, world: World) -> None:
@@ -430,6 +433,23 @@ async def test_a_follow_up_is_searched_by_rules_beside_its_rewriting_and_again_o
     world.rewritten = "Are its armrests adjustable?"
     await ask(edge, "Are its armrests adjustable?", history=HISTORY)
     assert len(world.requests("Retrieve")) == 1
+
+
+async def test_the_first_searchs_passages_stay_if_the_second_search_fails(edge: EdgeStub, world: World) -> None:
+    await put(edge)
+    gate = world.gates["RewriteQuestion"] = asyncio.Event()
+    world.rewritten = FULL
+    asked = asyncio.ensure_future(ask(edge, "And tea ?", history=HISTORY))
+    await world.until(lambda: bool(world.requests("Retrieve")))
+    first = world.requests("Retrieve")[0].query
+    world.failures["Retrieve"] = Unavailable("away")
+    gate.set()
+    done = (await asked)[-1]
+    assert {one.query for one in world.requests("Retrieve")[1:]} == {FULL}
+    assert done.completed.sources
+    assert done.completed.manifest.query == first
+    assert reasons(done) == ["RETRIEVAL_UNAVAILABLE"]
+    assert "rules" in done.completed.degradations[0].effect
 
 
 async def test_a_rewriting_that_stalls_is_not_waited_for(edge: EdgeStub, world: World) -> None:

@@ -19,6 +19,7 @@ from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
 from footnote_generation.answering import addresses, markup, model_reader, policy, summary
 from footnote_generation.extractive import compose, foreign_passages, forms, provider
+from footnote_generation.language import phrases as answer_phrases
 from footnote_generation.language import quantities, text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.words import analyse
@@ -135,6 +136,10 @@ ARGUMENTS: Mapping[str, Call] = {
         layout.of_row(t, [(0, len(t) // 2), (len(t) // 2, len(t))], ["Item", "Price"], _MARKERS)
     ),
     "footnote_generation.verification.layout.clauses": lambda t: layout.clauses(t, 0, len(t), _MARKERS),
+    "footnote_generation.verification.layout.context_begin": lambda t: layout.context_begin(t, len(t), 300),
+    "footnote_generation.verification.lead_ins.is_name": lambda t: lead_ins.is_name(t, _SOURCE),
+    "footnote_generation.language.phrases.new_number": lambda t: answer_phrases.new_number(t, "How much?"),
+    "footnote_generation.language.phrases.says_more": lambda t: answer_phrases.says_more(t, "Why?", strictly=True),
     "footnote_generation.verification.normalised.tokens": lambda t: normalised.tokens.__wrapped__(t, ","),
     "footnote_generation.verification.parts.cut": lambda t: parts.cut(t, "en", "."),
     "footnote_generation.language.quantities.find": lambda t: [

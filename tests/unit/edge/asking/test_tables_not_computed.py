@@ -64,7 +64,7 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
             raise failure
 
     question: Any = SimpleNamespace(
-        scope=None, deadline=SimpleNamespace(share=lambda stage: 3.0),
+        scope=None, deadline=SimpleNamespace(share=lambda stage: 3.0, remaining=lambda: 9.0),
         timings=SimpleNamespace(timed=lambda *stage: nullcontext()),
         tools=SimpleNamespace(stages=SimpleNamespace(ingestion=Ingestion())),
     )  # fmt: skip
@@ -113,7 +113,7 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
         return one
 
     question: Any = SimpleNamespace(
-        scope=Scope(), deadline=SimpleNamespace(share=lambda stage: 3.0),
+        scope=Scope(), deadline=SimpleNamespace(share=lambda stage: 3.0, remaining=lambda: 9.0),
         timings=SimpleNamespace(timed=lambda *stage: nullcontext()),
         tools=SimpleNamespace(stages=SimpleNamespace(ingestion=Ingestion(), generation=Generation())),
         meter=SimpleNamespace(beside=lambda usage: None),

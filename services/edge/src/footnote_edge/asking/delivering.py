@@ -14,7 +14,7 @@ from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_GENERATION, Citation, So
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.origins import leading_to
 
-from footnote_edge.asking.question import Draft, Question, wants_search
+from footnote_edge.asking.question import Draft, Question, without_sources
 from footnote_edge.asking.storing import complete, finishing, in_background, store_partial
 from footnote_edge.asking.timings import began
 from footnote_edge.conversations.origins import Origin
@@ -81,8 +81,8 @@ async def _generated(question: Question, draft: Draft) -> _Words:
         question=draft.text,
         settings=settings.model,
         locale=draft.built.prompt.locale,
-        without_sources=draft.found.blind,
-        documents_unavailable=draft.found.blind and wants_search(question, draft),
+        without_sources=without_sources(question, draft),
+        documents_unavailable=draft.found.blind,
         bounds=draft.remembered.bounds,
         own_instructions=[one for one in (asked.instructions.strip(), asked.prompt.system_prompt.strip()) if one],
     )

@@ -13,7 +13,7 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgume
 from footnote_kit.origins import origin_of
 
 from footnote_edge.asking import fallback
-from footnote_edge.asking.question import Draft, Question, wants_search
+from footnote_edge.asking.question import Draft, Question, without_sources
 from footnote_edge.asking.timings import degrades
 
 
@@ -30,8 +30,8 @@ async def build_prompt(question: Question, draft: Draft) -> Draft:
         prompt=settings.prompt,
         rerank=settings.rerank,
         named_document_ids=draft.found.named,
-        without_sources=draft.found.blind,
-        documents_unavailable=draft.found.blind and wants_search(question, draft),
+        without_sources=without_sources(question, draft),
+        documents_unavailable=draft.found.blind,
         instructions=question.request.instructions,
         context_window=window.total,
         answer_tokens=window.answer,

@@ -168,7 +168,7 @@ class QuestionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Passages, documents that the question names, and `blind`: no search could look at the documents.
+    """Passages, documents that the question names, and `blind`: a search failed to look at the documents.
 
     `below_floor`: all passages scored below the embedding provider's floor, and are left out.
     """
@@ -204,7 +204,7 @@ class Draft:
     rewriting: asyncio.Task[tuple[str, Usage]] | None = None
     recalling: asyncio.Task[Remembered] | None = None
 
-    found: Found = Found(blind=True)
+    found: Found = Found()
     remembered: Remembered = field(default_factory=Remembered)
     built: BuildPromptResponse = field(default_factory=BuildPromptResponse)
     computed: GenerateCompleted | None = None
@@ -230,3 +230,11 @@ class Draft:
 def wants_search(question: Question, draft: Draft) -> bool:
     """Return whether the documents matter for the question; a caller that sends a vector wants a search by it."""
     return draft.plan.should_retrieve or bool(question.request.query_vector)
+
+
+def without_sources(question: Question, draft: Draft) -> bool:
+    """Return whether the answer needs no sources, or can have none: the question needs no search, or it failed.
+
+    A search that found nothing, or had no collection left to look at, is neither.
+    """
+    return draft.found.blind or not wants_search(question, draft)

@@ -20,6 +20,8 @@ from footnote_edge.collections.bounds import CONVERSATION
 
 _MOST_QUERY = 8000
 """Characters of a query that retrieval accepts; a follow-up in full, or a question of a higher limit, may have more."""
+_WITHOUT = "Answered without sources: search did not work."
+_BY_RULES = "The follow-up was searched as rules complete it: the search for its rewritten form did not work."
 
 
 def can_search(question: Question, draft: Draft) -> bool:
@@ -28,13 +30,20 @@ def can_search(question: Question, draft: Draft) -> bool:
 
 
 async def search(question: Question, draft: Draft) -> Draft:
-    """Search by the plan; again by the rewritten question, where the model has made one in time."""
+    """Search by the plan; again by the rewritten question, where the model has made one in time.
+
+    The passages of the first search stay if the second one fails.
+    """
     began = time.perf_counter()
-    found = await _retrieve(question, draft)
-    searched = draft.plan.query
+    found = await _retrieve(question, draft, _WITHOUT)
+    by_rules = draft.plan
     draft = await with_rewriting(question, draft, began)
-    if draft.plan.query != searched:
-        found = await _retrieve(question, draft)
+    if draft.plan.query != by_rules.query:
+        again = await _retrieve(question, draft, _WITHOUT if found.blind else _BY_RULES)
+        if again.blind and not found.blind:
+            draft = replace(draft, plan=by_rules)
+        else:
+            found = again
     if not found.blind and question.replayed is None:
         seconds = time.perf_counter() - began
         question.tools.activity.searched(question.scope.tenant_id, seconds, bool(found.chunks))
@@ -76,8 +85,8 @@ async def _request(question: Question, draft: Draft) -> RetrieveRequest:
     )
 
 
-async def _retrieve(question: Question, draft: Draft) -> Found:
-    """Return the passages found; none, and that as a degradation, where search does not work."""
+async def _retrieve(question: Question, draft: Draft, effect: str) -> Found:
+    """Return the passages found; none, and the `effect` of that as a degradation, where search does not work."""
     timings = question.timings
     request = await _request(question, draft)
     began = timings.elapsed()
@@ -89,7 +98,6 @@ async def _retrieve(question: Question, draft: Draft) -> Found:
     except FootnoteError as error:
         if not degrades(error):
             raise
-        effect = "Answered without sources: search did not work."
         timings.degrade(PIPELINE_STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", effect, error)
         return Found(blind=True)
     timings.include(found.timings, began)

@@ -1,7 +1,10 @@
 """Answers a question in one list of named steps, each from draft to draft, run in this order.
 
-`opening.py` opens a question, the steps below prepare its answer, and `delivering.py` streams it. Until the model is
-called, a failed stage degrades the answer, which reports it; a failed generation fails the call.
+`opening.py` opens a question, the steps below prepare its answer, and `delivering.py` streams it. A stage that fails in
+a step degrades the answer, which reports it (tables that cannot be computed only add a warning, if any); a generation
+that fails to write the answer fails the call.
+
+The prompt is built before tables are computed: their answer takes its locale and continues the numbers of its sources.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ async def _computation(
 
 
 async def _ask_tables(question: Question, request: ComputeAnswerRequest) -> ComputeAnswerResponse:
-    timeout = min(_COMPUTE_SECONDS, question.deadline.share(PIPELINE_STAGE_INGESTION) / 3)
+    timeout = min(_COMPUTE_SECONDS, question.deadline.remaining() / 3)
     with question.timings.timed(PIPELINE_STAGE_INGESTION, "compute"):
         return await question.tools.stages.ingestion.ComputeAnswer(request, timeout=timeout)
 

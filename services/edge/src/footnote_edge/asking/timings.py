@@ -28,11 +28,12 @@ from opentelemetry import trace
 _log = get_logger(__name__)
 
 SHARES: dict[PipelineStage.ValueType, tuple[float, float]] = {
-    PIPELINE_STAGE_EDGE: (0.10, 2.0),  # planning the query, looking up settings
-    PIPELINE_STAGE_RETRIEVAL: (0.40, 15.0),  # search, and memory search concurrently
-    PIPELINE_STAGE_AUGMENTATION: (0.40, 15.0),
+    PIPELINE_STAGE_EDGE: (0.10, 2.0),  # lookups: settings, the model's window, the plan, which augmentation makes
+    PIPELINE_STAGE_RETRIEVAL: (0.40, 15.0),  # search; beside it memory and the rewriting by the model; table queries
+    PIPELINE_STAGE_AUGMENTATION: (0.40, 15.0),  # the prompt
 }
-"""Share of the remaining time, and cap in seconds, by stage."""
+"""Share of the remaining time, and cap in seconds, of the work in each part of a question; a stage without one may take
+all that is left."""
 
 LEAST = 0.05
 """Minimum seconds for any stage while time is left; less would fail even the fastest."""

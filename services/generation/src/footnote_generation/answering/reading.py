@@ -19,7 +19,7 @@ _MARGIN = 0.5  # seconds of the call reserved for the steps after it
 
 
 class Reading:
-    """Asks about settled statements in batches, one call at a time; opinions apply only when `revise` is called."""
+    """Asks about settled statements in batches, one call at a time; opinions apply only in `revised`."""
 
     def __init__(self, checker: Checker, remaining: float | None = None) -> None:
         self._checker = checker

@@ -111,7 +111,7 @@ _EXPORTS = {
 
 
 def export_routes(caller: Caller) -> list[Route]:
-    """Return the export export_routes; the query has the RPC's fields."""
+    """Return the routes of exports; the query has the RPC's fields."""
     known = {rule.method.name: rule for rule in rules()}
     return [
         Route(path, _export(caller, known[method], listed), methods=["GET"], name=name)
