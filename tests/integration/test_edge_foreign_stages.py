@@ -11,9 +11,10 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
     WatchDocumentRequest,
 )
+from footnote.edge.v1.tables_pb2 import GetTableRequest, ListTablesRequest, QueryTablesRequest
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import Aborted, NotFound
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
 from support.doubles.stages import World, serve_doubles
 
@@ -46,6 +47,20 @@ async def test_a_document_is_deleted_with_its_chunks(edge: EdgeStub, world: Worl
         await edge.GetDocument(GetDocumentRequest(document_id=document.id))
     with pytest.raises(NotFound):
         await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id))
+
+
+async def test_a_stage_without_tables_has_none(edge: EdgeStub) -> None:
+    document = await uploaded(edge, b"one line")
+    listed = await edge.ListTables(ListTablesRequest(document_id=document.id))
+    assert (list(listed.tables), listed.total_size, listed.next_page_token) == ([], 0, "")
+    with pytest.raises(NotFound) as missing:
+        await edge.GetTable(GetTableRequest(document_id=document.id, number=1))
+    assert missing.value.reason == "TABLE_NOT_FOUND"
+    with pytest.raises(InvalidArgument, match="must name a document that has tables"):
+        await edge.QueryTables(QueryTablesRequest(document_ids=[document.id], query="SELECT 1"))
+    with pytest.raises(NotFound) as missing:
+        await edge.ListTables(ListTablesRequest(document_id="0" * 32))
+    assert missing.value.reason == "DOCUMENT_NOT_FOUND"
 
 
 async def test_a_deletion_of_a_state_that_is_past_is_refused(edge: EdgeStub, world: World) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import grpc
 from footnote.augmentation.v1 import augmentation_service_pb2 as aug
 from footnote.augmentation.v1 import augmentation_service_pb2_grpc as aug_grpc
 from footnote.generation.v1 import generation_service_pb2 as gen
@@ -121,6 +122,11 @@ class World:
 class Ingestion(ing_grpc.IngestionServiceServicer):
     def __init__(self, world: World) -> None:
         self.world = world
+
+    async def DescribeTables(self, request: Any, context: Any) -> Any:
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "It knows no tables")
+
+    ReadTable = QueryTables = DescribeTables
 
     async def UploadDocument(self, request_iterator: Any, context: Any) -> ing.UploadDocumentResponse:
         first = await anext(request_iterator)
