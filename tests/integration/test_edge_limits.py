@@ -140,6 +140,7 @@ async def test_many_at_once_do_not_overdraw(edge: Edge, model: ModelServer, monk
     outcomes = await asyncio.gather(*(ask(stub) for _ in range(20)), return_exceptions=True)
     refused = [one for one in outcomes if isinstance(one, ResourceExhausted)]
     assert len(refused) + len(model.seen) == 20
+    assert all(int(one.metadata["used"]) >= int(one.metadata["limit"]) == 5 * PROMPT for one in refused)
     assert 4 <= len(model.seen) <= 6
 
     async def written() -> bool:  # completions are written down after the answer has ended

@@ -361,8 +361,10 @@ async def test_answers_of_one_conversation_are_shared_up_to_a_bound(
     first, second = await answers(edge, made)
     for _ in range(2):
         await share(edge, made, answer_id=first)
-    with pytest.raises(FailedPrecondition):
+    with pytest.raises(FailedPrecondition) as full:
         await share(edge, made, answer_id=second)
+    assert full.value.reason == "QUOTA_EXCEEDED"
+    assert full.value.metadata == {"quota": "shared_answers", "limit": "1", "used": "1"}
     await unshare(edge, made, answer_id=first)
     await share(edge, made, answer_id=second)
 

@@ -37,6 +37,7 @@ from footnote_kit.errors import (
     InvalidArgument,
     NotFound,
     PermissionDenied,
+    ResourceExhausted,
     Unavailable,
 )
 from footnote_kit.testing import Served, serve_app
@@ -557,6 +558,23 @@ async def test_a_request_repeated_makes_one_source(edge: EdgeStub, folder: Path)
     assert first.id == second.id
     with pytest.raises(AlreadyExists):
         await edge.CreateSource(kept.ParseDict({"source": source}, pb.CreateSourceRequest()))
+
+
+async def test_a_tenants_limit_of_sources_is_a_quota(
+    world: World, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_SOURCES_PER_TENANT", "1")
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as running,
+    ):
+        edge = EdgeStub(running.channel)
+        await kept.collection(edge)
+        await begin(edge, folder)
+        with pytest.raises(ResourceExhausted) as full:
+            await kept.create(edge, "folder", {"path": str(folder)}, name="another")
+        assert full.value.reason == "QUOTA_EXCEEDED"
+        assert full.value.metadata == {"quota": "tenant_sources", "limit": "1", "used": "1"}
 
 
 async def test_no_caller_claims_or_loses_an_origin(edge: EdgeStub, world: World, folder: Path) -> None:

@@ -62,9 +62,12 @@ class ShareTable:
             if await session.scalar(select(MessageRow.id).where(MessageRow.id == answer_id, *answers)) is None:
                 raise NotFound(f"Answer '{answer_id}' not found in this conversation", reason="MESSAGE_NOT_FOUND")
             others = select(func.count()).select_from(ShareRow).join(MessageRow, MessageRow.id == ShareRow.answer_id)
-            if (await session.scalar(others.where(*answers, ShareRow.answer_id != answer_id)) or 0) >= MOST:
+            used = await session.scalar(others.where(*answers, ShareRow.answer_id != answer_id)) or 0
+            if used >= MOST:
                 raise FailedPrecondition(
-                    f"{MOST} answers of this conversation are shared; share all of it, or stop sharing one answer."
+                    f"{MOST} answers of this conversation are shared; share all of it, or stop sharing one answer.",
+                    reason="QUOTA_EXCEEDED",
+                    metadata={"quota": "shared_answers", "limit": str(MOST), "used": str(used)},
                 )
             return await _put(session, conversation_id, answer_id, collection_ids)
 

@@ -103,17 +103,18 @@ class Meter:
 
 def _check(tenant: str, spent: Spent, allowance: Allowance) -> None:
     if allowance.tokens_per_day and spent.tokens >= allowance.tokens_per_day:
-        used, limit, option = f"{spent.tokens} tokens", float(allowance.tokens_per_day), "tokens-per-day"
+        used, unit, limit, option = f"{spent.tokens}", "tokens", float(allowance.tokens_per_day), "tokens-per-day"
     elif allowance.cost_per_day and spent.cost_usd >= allowance.cost_per_day:
-        used, limit, option = f"{spent.cost_usd:.2f} US dollars", allowance.cost_per_day, "cost-per-day"
+        used, unit, limit, option = f"{spent.cost_usd:.2f}", "US dollars", allowance.cost_per_day, "cost-per-day"
     else:
         return
     counter("footnote.edge.quota_refusals").add(1, {"quota": option.replace("-", "_")})
     raise ResourceExhausted(
-        f"You have used {used} today; the limit is {limit:.12g} per day",
+        f"You have used {used} {unit} today; the limit is {limit:.12g} per day",
         metadata={
             "quota": option.replace("-", "_"),
             "limit": f"{limit:.12g}",
+            "used": used,
             "hint": "Wait until the day ends at 00:00 UTC, or ask the operator to raise the limit: "
             + raising(tenant, option, limit),
         },

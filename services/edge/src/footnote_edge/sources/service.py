@@ -13,7 +13,14 @@ from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_SOURCE, Operat
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.access import Access
-from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+from footnote_kit.errors import (
+    Aborted,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+)
 from footnote_kit.paging import Page, fitting, moment, text
 from footnote_kit.validation import changed_fields
 from google.protobuf.json_format import MessageToDict
@@ -97,8 +104,11 @@ class Sources:
             raise InvalidArgument.field("source.collection", "must be given")
         collection = await self._catalog.for_upload(scope, wanted.collection)
         await self._permissions.collection(scope, collection, Access.WRITE)
-        if self._most and await self._source_store.count(scope.tenant_id) >= self._most:
-            raise FailedPrecondition(f"The tenant has {self._most} sources, which is its limit.")
+        if self._most and (used := await self._source_store.count(scope.tenant_id)) >= self._most:
+            raise ResourceExhausted(
+                f"The tenant has {used} sources; its limit is {self._most}.",
+                metadata={"quota": "tenant_sources", "limit": str(self._most), "used": str(used)},
+            )
         sealed = self._vault.seal(source_id, secrets) if secrets else Sealed(b"", "")
         now = datetime.now(UTC)
         row = StoredSource(
