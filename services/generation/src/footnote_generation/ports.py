@@ -80,7 +80,7 @@ ModelEvent = Words | Thought | Finished
 
 
 class ModelProvider(Protocol):
-    """Writes answers. Calls may run concurrently."""
+    """Writes answers. Calls may run concurrently, and beside those of providers made with other settings."""
 
     id: str
     default_model: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from cachetools import LRUCache
 from footnote.types.v1.provider_pb2 import Provider
@@ -11,6 +12,9 @@ from footnote_kit.epochs import Epoch
 from footnote_kit.registration import Registry
 from footnote_providers.egress import policy
 from footnote_providers.egress.egress import Egress, Use, use
+from footnote_providers.pool import Pool
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
 
 from footnote_generation.ports import ModelProvider, SecondOpinion
 from footnote_generation.settings import Settings
@@ -18,6 +22,7 @@ from footnote_generation.settings import Settings
 MODEL_READER = "model"
 """The verifier that is a language model: the answering one, or with `:<provider>:<model>` a named one."""
 _SECONDS = 10.0  # per call of a verifier shared by all answers
+_MOST_WITH_SETTINGS = 8
 
 
 def second_opinion(settings: Settings, verifiers: Registry[SecondOpinion]) -> SecondOpinion | None:
@@ -47,6 +52,7 @@ class Providers:
         self._registry = models
         self._verifiers = verifiers
         self._providers = {id: registration.build() for id, registration in self._registry.items()}
+        self._with_settings: Pool[ModelProvider] = Pool(_MOST_WITH_SETTINGS)
 
     @property
     def default(self) -> str:
@@ -96,8 +102,20 @@ class Providers:
         """Return a provider; "" is the default. Raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""
         return self._providers[self._registry.require(id or self.default).id]
 
+    @asynccontextmanager
+    async def with_settings(self, provider: ModelProvider, settings: Struct) -> AsyncIterator[ModelProvider]:
+        """Yield a provider made with validated settings of its own; without any, the deployment's own one."""
+        if not settings.fields:
+            yield provider
+            return
+        values = json_format.MessageToDict(settings)
+        key = (provider.id, json.dumps(values, sort_keys=True))
+        async with self._with_settings.lease(key, lambda: self._registry[provider.id].build("", values)) as made:
+            yield made
+
     async def close(self) -> None:
         """Close all of them."""
+        await self._with_settings.close()
         for provider in self._providers.values():
             await provider.close()
 

@@ -100,15 +100,16 @@ class Servicer(GenerationServiceServicer):
         }
         with telemetry.span(f"chat {model or provider.default_model}", attributes, SpanKind.CLIENT) as span:
             telemetry.record_content(names.GEN_AI_INPUT_MESSAGES, _messages(wanted))
-            run = self._generator.run(
-                provider,
-                wanted,
-                settings.strict,
-                time_remaining(),
-                self._readers.choose(settings, provider, model, request.scope, bounds),
-            )
             with self._windows.asking(provider, model):
-                async with aclosing(run) as events:
+                async with (
+                    self._providers.with_settings(provider, settings.settings) as made,
+                    aclosing(
+                        self._generator.run(
+                            made, wanted, settings.strict, time_remaining(),
+                            self._readers.choose(settings, made, model, request.scope, bounds),
+                        )
+                    ) as events,
+                ):  # fmt: skip
                     async for event in events:
                         if isinstance(event, Delta):
                             yield pb.GenerateResponse(text_delta=event.text)
@@ -148,11 +149,12 @@ class Servicer(GenerationServiceServicer):
         settings = resolve(self._deployment, request.settings)
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
-        chosen = self._readers.choose(settings, provider, model, request.scope, bounds)
         locale = request.locale or "en"
-        found = await verify.verify(
-            request.statements, request.answer, request.sources, locale, chosen, time_remaining()
-        )
+        async with self._providers.with_settings(provider, settings.settings) as made:
+            chosen = self._readers.choose(settings, made, model, request.scope, bounds)
+            found = await verify.verify(
+                request.statements, request.answer, request.sources, locale, chosen, time_remaining()
+            )
         response = pb.VerifyStatementsResponse(
             claims=found.claims, citations=found.citations, usage=found.usage, text=found.text
         )
@@ -184,7 +186,8 @@ class Servicer(GenerationServiceServicer):
         self._permitted.check(request.scope, provider, model, bounds)
         calls = self._side_calls(_REWRITE_SECONDS)
         with self._windows.asking(provider, model):
-            question, usage = await rewrite(provider, request.question, request.history, model, calls)
+            async with self._providers.with_settings(provider, settings.settings) as made:
+                question, usage = await rewrite(made, request.question, request.history, model, calls)
         return pb.RewriteQuestionResponse(question=question, usage=usage)
 
     async def WriteTableQuery(self, request: pb.WriteTableQueryRequest, context: Call) -> pb.WriteTableQueryResponse:
@@ -199,9 +202,10 @@ class Servicer(GenerationServiceServicer):
         self._permitted.check(request.scope, provider, model, bounds)
         calls = self._side_calls(_QUERY_SECONDS)
         with self._windows.asking(provider, model):
-            query, usage = await table_queries.write(
-                provider, request.question, request.tables, model, calls, request.query, request.problem
-            )
+            async with self._providers.with_settings(provider, settings.settings) as made:
+                query, usage = await table_queries.write(
+                    made, request.question, request.tables, model, calls, request.query, request.problem
+                )
         reading = None
         if isinstance(provider, ReadsTables) and not request.query:
             reading = await provider.read_tables(request.question, request.tables)
@@ -227,7 +231,8 @@ class Servicer(GenerationServiceServicer):
         self._providers.egress.check(self._providers.use(provider, ""), request.scope, TextBounds())
 
         async def ask() -> Mapping[str, Any]:
-            return await provider.health()
+            async with self._providers.with_settings(provider, request.settings) as made:
+                return await made.health()
 
         return pb.CheckProviderResponse(
             health=await registration.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
