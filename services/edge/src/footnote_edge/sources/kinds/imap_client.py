@@ -5,38 +5,93 @@ The standard library's client blocks, so it runs in a thread.
 
 import base64
 import imaplib
+import io
 import re
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
+from time import monotonic
 from typing import Any
 
 from footnote_edge.sources.kinds.mailbox import headers
+from footnote_edge.sources.net.client import TOTAL_SECONDS
 from footnote_edge.sources.ports import SourceRefused, SourceUnavailable
 
 _BATCH = 200
 _SLACK = 1024 * 1024
-_LONGEST_LINE = 64 * 1024 * 1024
+_LONGEST_LINE = 16 * 1024 * 1024
 """Maximum bytes of one response line: a search lists every mail of a folder in one line."""
+_NUMBER = re.compile(rb"\b\d{1,10}\b")
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,12})\b")
 _HEADERS = "BODY.PEEK[HEADER.FIELDS (MESSAGE-ID SUBJECT FROM)]"
 _FAILURES = (imaplib.IMAP4.error, OSError, EOFError)
 
 
+class _Received(io.RawIOBase):
+    """What a server sends: bounded in bytes and seconds for each command, however slowly it sends them."""
+
+    def __init__(self, connected: socket.socket, silence: float) -> None:
+        self._socket = connected
+        self._silence = silence
+        self._left, self._end = 0, 0.0
+
+    def expect(self, most: int, seconds: float) -> None:
+        """Set the bounds of the next command's response."""
+        self._left, self._end = most, monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read what has arrived; raises OSError beyond the bounds."""
+        seconds = self._end - monotonic()
+        if seconds <= 0:
+            raise TimeoutError("the server takes too long")
+        self._socket.settimeout(min(seconds, self._silence))
+        size = self._socket.recv_into(buffer)
+        self._left -= size
+        if self._left < 0:
+            raise OSError("the server sends too much")
+        return size
+
+
 class _Pinned(imaplib.IMAP4_SSL):
     """Connects to one address, and verifies the host's name by its certificate."""
 
-    def __init__(self, host: str, port: int, address: str, timeout: float, most: int) -> None:
+    def __init__(self, host: str, port: int, address: str, timeout: float, most: int, seconds: float) -> None:
         self._address = address
-        self._most = most
+        self._most, self._seconds = most, seconds
         super().__init__(host, port, ssl_context=ssl.create_default_context(), timeout=timeout)
 
     def _create_socket(self, timeout: float | None) -> ssl.SSLSocket:
         plain = socket.create_connection((self._address, self.port), timeout)
         context: ssl.SSLContext = self.ssl_context
         return context.wrap_socket(plain, server_hostname=self.host)
+
+    def open(self, host: str = "", port: int | None = 993, timeout: float | None = None) -> None:
+        """Connect, and bound what is received."""
+        super().open(host, port, timeout)
+        self.file.close()
+        self._received = _Received(self.sock, timeout or self._seconds)
+        self.file = io.BufferedReader(self._received)
+        self.expect()
+
+    def expect(self) -> None:
+        """Begin a command: its response has bounds of its own."""
+        self._received.expect(self._most, self._seconds)
+
+    def shutdown(self) -> None:
+        """Close the connection, also while another thread waits for its data."""
+        with suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        super().shutdown()
+
+    def _log(self, line: str) -> None:
+        """Keep no lines for debugging: they may be long."""
 
     def read(self, size: int) -> bytes:
         """Read a literal, whose length the server chooses."""
@@ -55,9 +110,11 @@ class _Pinned(imaplib.IMAP4_SSL):
 class Folder:
     """One folder of a mailbox, opened for reading. Every method blocks."""
 
-    def __init__(self, host: str, port: int, addresses: Sequence[str], timeout: float, most: int) -> None:
+    def __init__(
+        self, host: str, port: int, addresses: Sequence[str], timeout: float, most: int, seconds: float = TOTAL_SECONDS
+    ) -> None:
         self._host, self._port, self._addresses = host, port, addresses
-        self._timeout, self._most = timeout, most + _SLACK
+        self._timeout, self._most, self._seconds = timeout, most + _SLACK, seconds
         self._client: _Pinned | None = None
         self.validity = 0
         """UIDVALIDITY: mails keep their numbers while it stays the same."""
@@ -66,6 +123,7 @@ class Folder:
         """Log in and open the folder; raises SourceUnavailable and SourceRefused."""
         self._client = self._connected()
         try:
+            self._client.expect()
             self._client.login(username, password)
         except imaplib.IMAP4.abort as error:
             raise SourceUnavailable("The mail server closed the connection.") from error
@@ -74,6 +132,7 @@ class Folder:
         except OSError as error:
             raise _away(error) from None
         try:
+            self._client.expect()
             state, _ = self._client.select(quoted_folder(folder), readonly=True)
         except _FAILURES as error:
             raise _away(error) from None
@@ -85,7 +144,8 @@ class Folder:
     def numbers(self) -> list[int]:
         """Return the numbers of mails without a deletion mark, in order."""
         data = self._asked("SEARCH", None, "UNDELETED")
-        return sorted(int(word) for part in data if isinstance(part, bytes) for word in part.split() if word.isdigit())
+        found = (number for part in data if isinstance(part, bytes) for number in _NUMBER.finditer(part))
+        return sorted({int(number[0]) for number in found})
 
     def heads(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, dict[str, str]]]:
         """Yield number, size and headers of mails."""
@@ -115,7 +175,7 @@ class Folder:
         failure: Exception = OSError()
         for address in self._addresses:
             try:
-                return _Pinned(self._host, self._port, address, self._timeout, self._most)
+                return _Pinned(self._host, self._port, address, self._timeout, self._most, self._seconds)
             except ssl.SSLError as error:
                 raise SourceRefused(f"The mail server's certificate is not valid: {error.reason or 'TLS'}.") from None
             except _FAILURES as error:
@@ -125,6 +185,7 @@ class Folder:
     def _asked(self, command: str, *arguments: str | None) -> list[Any]:
         assert self._client is not None
         try:
+            self._client.expect()
             state, data = self._client.uid(command, *arguments)  # type: ignore[arg-type]
         except _FAILURES as error:
             raise _away(error) from None
