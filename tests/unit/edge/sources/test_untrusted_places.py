@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote_edge.sources.kinds import BUCKET, GIT
+from dulwich.objects import Blob, Tree
+from dulwich.repo import Repo
+from footnote_edge.sources.kinds import BUCKET, GIT, git_repository
 from footnote_edge.sources.kinds.mailbox import MAILBOX
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, Opening, SourceRefused, SourceUnavailable
@@ -144,3 +146,35 @@ async def test_a_repository_leads_to_no_other_one(way: str, repositories: tuple[
             (alice / "objects" / "ab").symlink_to(alice / "objects" / "ab")
     with pytest.raises((SourceRefused, SourceUnavailable), match="no Git" if way == "loop" else "outside"):
         await items(GIT, opening(GIT, tmp_path, {"url": str(repositories[1])}))
+
+
+def hostile_repository(folder: Path, levels: int, width: int) -> None:
+    """Make a repository whose folders each hold the next one `width` times: few objects, any number of files."""
+    repository = Repo.init_bare(str(folder), mkdir=True)
+    store = repository.object_store
+    blob = Blob.from_string(b"text")
+    store.add_object(blob)
+    inner, mode = blob.id, 0o100644
+    for _ in range(levels):
+        tree = Tree()
+        for number in range(width):
+            tree.add(b"%d.md" % number, mode, inner)
+        store.add_object(tree)
+        inner, mode = tree.id, 0o040000
+    repository.get_worktree().commit(message=b"x", tree=inner, author=b"a <a@b>", committer=b"a <a@b>", ref=b"HEAD")
+    repository.close()
+
+
+@pytest.mark.parametrize(("levels", "width", "said"), [(12, 10, "more than 1000 files"), (600, 1, "deeper than")])
+@pytest.mark.timeout(30)
+async def test_a_repository_that_unfolds_without_end_is_left(
+    levels: int, width: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_repository, "MOST_ENTRIES", 1000)
+    (tmp_path / "allowed").mkdir()
+    hostile_repository(tmp_path / "allowed" / "bomb", levels, width)
+    connection = GIT.open(opening(GIT, tmp_path, {"url": str(tmp_path / "allowed" / "bomb")}))
+    pages = await listing(connection, Memory())
+    await connection.close()
+    assert said in pages[-1].partial
+    assert sum(len(page.items) for page in pages) <= 1001

@@ -8,13 +8,13 @@ had this version, and stays while the file is unchanged.
 import asyncio
 import shutil
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
-from dulwich.object_store import iter_tree_contents
+from dulwich.object_store import MaxTreeDepthExceeded, iter_tree_contents
 from dulwich.repo import Repo
 
 from footnote_edge.sources.kinds.git import PORTS, GitSecrets, GitSettings, SshPlace, checked_host_key
@@ -39,6 +39,9 @@ from footnote_edge.sources.ports import (
 _PAGE = 500
 _MOST_PACKS = 30
 """Maximum packs in a cache; beyond that everything is fetched again, which also frees unneeded objects."""
+MOST_ENTRIES = 1_000_000
+"""Maximum files and folders of a commit; one walks through them in 10 seconds."""
+_DEEPEST = 500
 _FILE_MODES = frozenset({0o100644, 0o100755, 0o100664})
 _HEAD = b"refs/heads/footnote"
 _FORGES = {
@@ -65,11 +68,13 @@ class GitConnection:
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
         """Yield the files of the branch's latest commit."""
         await self._ready(fresh=True)
-        files = await asyncio.to_thread(lambda: list(self._files()))
+        files, partial = await asyncio.to_thread(self._files)
         for start in range(0, len(files), _PAGE):
             part = files[start : start + _PAGE]
             before = await known([path for path, _ in part])
             yield Page([self._item(path, blob, before.get(path)) for path, blob in part])
+        if partial:
+            yield Page(partial=partial)
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
         """Yield a file's bytes, fetched with the commit; raises ItemGone if the cache has lost them."""
@@ -186,17 +191,27 @@ class GitConnection:
             )
         return commit
 
-    def _files(self) -> Iterator[tuple[str, str]]:
+    def _files(self) -> tuple[Sequence[tuple[str, str]], str]:
+        """Return paths and blobs, and what is missing of them: few objects can unfold to any number of entries."""
         assert self._repo is not None
+        files: list[tuple[str, str]] = []
         with self._lock:
             commit: Any = self._repo[self._commit]
-            entries = list(iter_tree_contents(self._repo.object_store, commit.tree))
-        for entry in entries:
-            if entry.mode not in _FILE_MODES:
-                continue  # links, which may lead anywhere, and submodules
-            path = entry.path.decode("utf-8", "replace")
-            if wanted(path, self._settings.include, self._settings.exclude):
-                yield path, entry.sha.decode("ascii")
+            tree = iter_tree_contents(self._repo.object_store, commit.tree, include_trees=True, max_depth=_DEEPEST)
+            try:
+                for seen, entry in enumerate(tree):
+                    if seen >= MOST_ENTRIES:
+                        return files, f"The repository has more than {MOST_ENTRIES} files and folders."
+                    if entry.mode not in _FILE_MODES:
+                        continue  # folders, submodules, and links, which may lead anywhere
+                    path = entry.path.decode("utf-8", "replace")
+                    if wanted(path, self._settings.include, self._settings.exclude):
+                        files.append((path, entry.sha.decode("ascii")))
+                    if len(files) > self._opening.policy.items:
+                        break  # the run says so
+            except MaxTreeDepthExceeded:
+                return files, f"The repository has folders deeper than {_DEEPEST} levels."
+        return files, ""
 
     def _blob(self, blob: str) -> bytes:
         assert self._repo is not None
