@@ -67,6 +67,11 @@ class App:
     service."""
     start: Sequence[Callable[[], Awaitable[None]]] = ()
     """Run in order once all services of the process listen."""
+    drain: Sequence[Callable[[], None]] = ()
+    """Called when the health service asks load balancers for no more calls, so that other listeners ask their clients
+    too."""
+    refuse: Sequence[Callable[[], Awaitable[None]]] = ()
+    """Run in order before new calls are refused: what listens besides stops first, if it makes calls."""
     close: Sequence[Callable[[], Awaitable[None]]] = ()
     """Run in order after the last call has ended."""
     public: bool = False

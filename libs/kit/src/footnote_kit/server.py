@@ -1,6 +1,7 @@
 """The server of one service: ports, interceptor, health, reflection, telemetry, and graceful shutdown."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import grpc
@@ -263,6 +264,9 @@ class ServiceHost:
             if self._load is not None and self._lag is not None:
                 self._lag.listeners.remove(self._load.write)
                 self._load.close()
+        if self._app is not None and not self._draining:
+            for hook in self._app.drain:
+                hook()
         self._draining = True
         if self._poller is not None:
             self._poller.cancel()
@@ -273,11 +277,13 @@ class ServiceHost:
         self._interceptor.end_watches()
 
     async def stop(self, grace: float, close_seconds: float = _CLOSE_SECONDS) -> None:
-        """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks.
+        """Refuse new calls, give those in flight `grace` seconds; run the app's hooks before and after.
 
         Each hook gets `close_seconds`, or `grace` where that is longer.
         """
         await self.drain()
+        if self._app is not None:
+            await self._run(self._app.refuse, max(grace, close_seconds))
         if self._front is not None:
             self._front.refuse()
         await self._server.stop(grace)
@@ -285,12 +291,14 @@ class ServiceHost:
             await self._front.close()
         self._leave_port()
         self._interceptor.refusals.end()
-        if self._app is None:
-            return
+        if self._app is not None:
+            await self._run(self._app.close, max(grace, close_seconds))
+
+    async def _run(self, hooks: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
         call_context.bind_service(self.name)
-        for hook in self._app.close:
+        for hook in hooks:
             try:
-                async with asyncio.timeout(max(grace, close_seconds)):
+                async with asyncio.timeout(seconds):
                     await hook()
             except Exception as error:  # the other hooks must run all the same
                 _log.error("close_failed", stage=self.name, exc_info=error)

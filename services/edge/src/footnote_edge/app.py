@@ -105,6 +105,8 @@ async def build(runtime: Runtime) -> App:
         authenticates=bool(settings.auth) or settings.keyless,
         admit=call_guard.admit,
         refused=gateway.auditor.refused,
+        drain=[web.drain],
+        refuse=[web.refuse],
         close=[
             logs.stop,
             web.stop,

@@ -61,6 +61,16 @@ class Web:
         self._runtime.announce("http", address)
         _log.info("http_listens", address=address)
 
+    def drain(self) -> None:
+        """Close each connection after its next response, so that callers connect elsewhere."""
+        if self._server is not None:
+            self._server.drain()
+
+    async def refuse(self) -> None:
+        """Refuse new requests; to be called before gRPC refuses the calls that they would make."""
+        if self._server is not None:
+            await self._server.refuse()
+
     async def stop(self) -> None:
         """Stop listening."""
         if self._server is not None:

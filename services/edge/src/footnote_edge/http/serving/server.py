@@ -16,6 +16,7 @@ from footnote_edge.http.serving.acceptor import Acceptor
 from footnote_edge.http.serving.connections import MAX_HEAD_BYTES, Connection, Connections
 
 START_SECONDS = 10.0
+_CLOSE = (b"connection", b"close")
 
 
 class _Server(uvicorn.Server):
@@ -108,12 +109,25 @@ class HttpServer:
         reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._host, self._host)
         return f"{reachable}:{port}"
 
+    def drain(self) -> None:
+        """Close each connection after its next response, so that callers open the next one elsewhere."""
+        state = self._server.server_state
+        self._config.encoded_headers.append(_CLOSE)
+        state.default_headers = [*state.default_headers, _CLOSE]
+
+    async def refuse(self) -> None:
+        """Refuse new requests: accept no connections, and close those in use after their response."""
+        acceptor, self._acceptor = self._acceptor, None
+        if acceptor is not None:
+            await acceptor.close()
+        for connection in list(self._server.server_state.connections):
+            connection.shutdown()
+
     async def stop(self) -> None:
         """Refuse new requests and give those in flight a moment."""
         if self._task is None:
             return
-        if self._acceptor is not None:
-            await self._acceptor.close()
+        await self.refuse()
         self._server.end()
         await asyncio.gather(self._task, return_exceptions=True)
 
