@@ -40,6 +40,32 @@ async def test_a_document_whose_provider_is_away_is_tried_again_after_its_oldest
         await world.until(lambda: len(world.requests("IndexDocument")) > tries + 3)
 
 
+async def test_a_document_that_is_put_off_counts_as_the_oldest_job(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch, found = Jobs.launch, []
+
+    async def launched(self: Jobs) -> None:
+        found.append(self)
+        await launch(self)
+
+    monkeypatch.setattr(Jobs, "launch", launched)
+    monkeypatch.setattr(composition, "Postponements", lambda: Postponements(Backoff(3600, 3600), held_seconds=0))
+    away = Unavailable("away", reason="PROVIDER_FAILED", metadata={transient_errors.WAITING: transient_errors.PROVIDER})
+    world.failures["IndexDocument"] = away
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        began = datetime.now(UTC)
+        await EdgeClient(served.channel).upload(b"a" * 100_000, "a.txt")
+        [jobs] = found
+        await world.until(lambda: len(world.requests("IndexDocument")) > 0)
+        async with asyncio.timeout(240):
+            while await jobs.active():  # noqa: ASYNC110 - only the ledger knows
+                await asyncio.sleep(0.01)
+        oldest = await jobs.oldest()
+        assert oldest is not None
+        assert began <= oldest <= datetime.now(UTC)
+
+
 async def test_documents_in_the_queue_are_known_by_one_listing_a_round(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,7 @@ METRICS: dict[str, tuple[str, str]] = {
     ),
     "footnote.edge.jobs.age": (
         "s",
-        "Since the oldest unfinished job of a document was taken on; the same from every replica",
+        "Since the oldest unfinished job of a document was taken on; a replica leaves out those that others put off",
     ),
     "footnote.edge.shed": ("{call}", "Calls refused because there was no place for them, by kind and reason"),
     "footnote.edge.repairs": (

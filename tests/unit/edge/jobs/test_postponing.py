@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -75,6 +76,22 @@ def test_a_document_that_another_replica_put_off_comes_again_by_itself(seconds: 
     assert not comes_again(document)
     document.next_attempt_time.FromMilliseconds(int((time.time() + seconds) * 1000))
     assert comes_again(document) is ahead  # a day is from a clock that was set ahead
+
+
+async def test_the_oldest_job_that_waits_is_known() -> None:
+    found = Postponements()
+
+    async def again() -> None:
+        raise AssertionError("not so soon")
+
+    assert found.oldest() is None
+    found.taken_on("a:1", 1_000.0)  # it is tried again, not waiting
+    assert found.oldest() is None
+    found.postpone("b:1", again)
+    found.postpone("a:1", again)
+    assert found.oldest() == datetime.fromtimestamp(1_000.0, UTC)
+    await found.close()
+    assert found.oldest() is None
 
 
 async def test_a_pause_is_not_shorter_than_what_was_asked() -> None:

@@ -247,7 +247,11 @@ class Jobs:
             return True
         # Where it ended without a trace on the document (put off, or before a database was restored), it begins anew
         # under its name: each look finds it by that, and the ledger holds one record of it however often that happens.
-        return status.status not in ACTIVE and await begin_again(job, document.tenant_id, APPLICATION_VERSION)
+        if status.status in ACTIVE or not await begin_again(job, document.tenant_id, APPLICATION_VERSION):
+            return False
+        if status.created_at is not None:
+            self._work.putting_off.taken_on(job, status.created_at / 1000)
+        return True
 
     async def operate(self, operation: StoredOperation, *, repeated: bool = False) -> None:
         """Enqueue an operation; it then runs to its end even after a crash."""
@@ -266,14 +270,18 @@ class Jobs:
         return OperationJob.MISSING
 
     async def oldest(self) -> datetime | None:
-        """Return when the oldest unfinished document job was enqueued; None if there is none."""
+        """Return when the oldest unfinished document job was taken on; None if there is none.
+
+        Of those that are put off, which have no active job, only this replica's are known.
+        """
         found = await DBOS.list_workflows_async(
             status=list(ACTIVE), name=process_document.__qualname__, limit=1, load_input=False, load_output=False
         )
         moment = found[0].created_at if found else None
         recorded = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
         here = None if self._groups is None else self._groups.oldest()
-        return min((one for one in (recorded, here, await self._claims.oldest()) if one is not None), default=None)
+        times = (recorded, here, self._work.putting_off.oldest(), await self._claims.oldest())
+        return min((one for one in times if one is not None), default=None)
 
     def store_in_memory(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         """Title a conversation and embed its new messages in the background, without delaying the answer.

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
+from datetime import UTC, datetime
 
 from cachetools import TTLCache
 from footnote.stages.v1.stored_document_pb2 import Document
@@ -69,7 +70,10 @@ class Postponements:
         self._held_seconds = held_seconds
         self._attempts: TTLCache[str, int] = TTLCache(_MOST, LONGEST)
         self._failing: TTLCache[str, bool] = TTLCache(_MOST, LONGEST)
+        self._since: TTLCache[str, float] = TTLCache(_MOST, LONGEST)
         self._waiting: dict[str, asyncio.Task[None]] = {}
+        self._taken_on: dict[str, float] = {}
+        """When each waiting job was taken on, in unix seconds."""
 
     def held_seconds(self, job: str, collection: str) -> float:
         """Return the seconds that a job may wait in its place for the provider of its collection."""
@@ -78,6 +82,15 @@ class Postponements:
     def waits(self, job: str) -> bool:
         """Return whether a job has a retry scheduled."""
         return job in self._waiting
+
+    def taken_on(self, job: str, moment: float) -> None:
+        """Note when a job that is about to be tried again was taken on, in unix seconds."""
+        self._since[job] = moment
+
+    def oldest(self) -> datetime | None:
+        """Return when the oldest of the waiting jobs was taken on; None if none waits."""
+        first = min(self._taken_on.values(), default=None)
+        return None if first is None else datetime.fromtimestamp(first, UTC)
 
     def postpone(
         self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0, collection: str = ""
@@ -90,6 +103,7 @@ class Postponements:
         if collection:
             self._failing[collection] = True
         attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
+        self._taken_on[job] = self._since[job] = self._since.get(job, time.time())
         pause = max(self._pauses.pause(attempts), no_sooner(seconds) if seconds else 0.0)
         _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
         # Outside the job's own context, which ends: later work would otherwise be attributed to it.
@@ -99,6 +113,7 @@ class Postponements:
     def ended(self, job: str, collection: str = "") -> None:
         """Forget a job, whatever its outcome, and that the provider of its collection failed."""
         self._attempts.pop(job, None)
+        self._since.pop(job, None)
         self._failing.pop(collection, None)
 
     async def close(self) -> None:
@@ -107,6 +122,7 @@ class Postponements:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+        self._taken_on.clear()
         self._waiting.clear()  # including tasks that had not started
 
     async def _later(self, job: str, pause: float, again: Callable[[], Awaitable[object]]) -> None:
@@ -114,6 +130,7 @@ class Postponements:
             await asyncio.sleep(pause)
         finally:
             self._waiting.pop(job, None)
+            self._taken_on.pop(job, None)
         try:
             await again()
         except Exception as error:  # the reconciler makes up for it
