@@ -18,13 +18,18 @@ from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unavailable
 from footnote_kit.testing import serve_app
+from support import postgres
 from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
 
 
+@pytest.mark.parametrize("ledger", ["sqlite", "postgresql"])
 async def test_a_document_whose_provider_is_away_is_tried_again_after_its_oldest_jobs_were_swept(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger: str
 ) -> None:
+    if ledger == "postgresql":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        monkeypatch.setenv("FOOTNOTE_EDGE_JOBS_DATABASE_URL", url)
     monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.3")
     monkeypatch.setattr(composition, "Postponements", lambda: Postponements(Backoff(0.1, 0.1), held_seconds=0))
     away = Unavailable("away", reason="PROVIDER_FAILED", metadata={transient_errors.WAITING: transient_errors.PROVIDER})
