@@ -420,8 +420,15 @@ async def test_an_upload_whose_response_was_lost_leaves_no_document_behind(
     assert items["same"].document_id == documents["text same"]
 
 
+@pytest.mark.parametrize("error", [Unavailable("The response was lost."), RuntimeError("As after a kill.")])
+@pytest.mark.parametrize("items", [{"a": "one, changed"}, {"b": "one"}])
 async def test_a_replacement_whose_response_was_lost_is_followed_to_its_end(
-    edge: EdgeStub, origin: Origin, world: World, monkeypatch: pytest.MonkeyPatch
+    edge: EdgeStub,
+    origin: Origin,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    items: dict[str, str],
+    error: Exception,
 ) -> None:
     """Its repetition is answered that nothing changed; the source must still learn that it was not indexed."""
     put, losses = DocumentStore.put, []
@@ -430,16 +437,19 @@ async def test_a_replacement_whose_response_was_lost_is_followed_to_its_end(
         done = await put(self, *arguments)
         if not losses:
             losses.append(done)
-            raise Unavailable("The response was lost.")
+            raise error
         return done
 
     origin.items = {"a": "one"}
     source = await begin(edge)
     monkeypatch.setattr(DocumentStore, "put", lossy)
     world.failures["ParseDocument"] = InvalidArgument("It cannot be read.", reason="FILE_CORRUPT")
-    origin.items = {"a": "one, changed"}
-    await kept.sync(edge, source)
-    item = (await kept.items(edge, source))["a"]
+    origin.items = items
+    for _ in range(2):
+        await kept.sync(edge, source)
+        await asyncio.sleep(0.03)
+    [item] = (await kept.items(edge, source)).values()
+    assert losses
     assert (item.state, item.reason) == (pb.SOURCE_ITEM_STATE_FAILED, pb.SOURCE_ITEM_REASON_NOT_INDEXED)
 
 

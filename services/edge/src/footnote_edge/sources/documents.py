@@ -131,12 +131,12 @@ class DocumentStore:
             raise ItemFailed("QUOTA", error.message) from None
         return done.document, True
 
-    async def filename(self, scope: Scope, document_id: str) -> str:
-        """Return the name of a document's newest file; "" for a deleted document."""
+    async def find(self, scope: Scope, document_id: str) -> Document | None:
+        """Return a document with its newest file; None if it is deleted."""
         try:
-            return newest(await self._documents.get(scope, document_id)).filename
+            return newest(await self._documents.get(scope, document_id))
         except NotFound:
-            return ""
+            return None
 
     async def changed_since(self, scope: Scope, source: StoredSource, since: datetime) -> dict[str, list[Document]]:
         """Return a source's documents that were created or changed since a time, by item."""

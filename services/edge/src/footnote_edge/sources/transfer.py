@@ -151,9 +151,16 @@ class Transfer:
         return await self._items.get(run.source.id, row.key)
 
     async def _is_named(self, run: Run, row: StoredItem) -> bool:
-        """Return whether an item's document has its name: chunks begin with it, so that another one is indexed anew."""
-        name = await self._until_available(lambda: self._store.filename(run.scope, row.document_id))
-        return name in ("", row.name)  # a deleted document is made again elsewhere
+        """Return whether an item's document has its name: chunks begin with it, so that another one is indexed anew.
+
+        The new name may come from a run that was killed: a revision in progress is followed.
+        """
+        document = await self._until_available(lambda: self._store.find(run.scope, row.document_id))
+        if document is None:
+            return True  # deleted: it is made again elsewhere
+        if document.indexed_revision < document.revision:
+            row.revision = document.revision
+        return document.filename == row.name
 
     async def _put(self, run: Run, row: StoredItem, content: Content) -> dict[str, Any]:
         label = label_of(run.source, row)
