@@ -310,7 +310,9 @@ async def test_a_killed_runs_bytes_are_not_taken_for_a_newer_version(
 ) -> None:
     origin.items = {"a": "one"}
     source = await begin(edge)
-    transfer.spool(tmp_path / "data" / "edge" / "sources" / source.id / "spool", key_of("a"), b"between")
+    folder = tmp_path / "data" / "edge" / "sources" / source.id / "spool"
+    folder.mkdir(parents=True, exist_ok=True)
+    await transfer.Spool(folder, 100).keep(key_of("a"), b"between")
     origin.items = {"a": "two"}
     await kept.sync(edge, source)
     assert holds(world) == {"a": "two"}
