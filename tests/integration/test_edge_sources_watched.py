@@ -1,5 +1,6 @@
 """Folders that are watched: a change begins a run at once, whatever the schedule says."""
 
+import asyncio
 import errno
 import threading
 import time
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from footnote.edge.v1 import sources_pb2 as pb
+from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE, ListOperationsRequest
 from footnote_edge.app import build
+from footnote_edge.sources import engine
 from footnote_edge.sources.kinds import folder_watch
 from footnote_edge.sources.kinds.folder_watch import FolderWatch
 from footnote_edge.sources.ports import SourceUnavailable
@@ -82,8 +85,42 @@ async def test_a_paused_source_is_not_watched(edge: EdgeStub, world: World, fold
     assert (await kept.get(edge, paused)).state == pb.SOURCE_STATE_NEW
 
 
-async def holds(world: World, wanted: dict[str, bytes]) -> None:
-    await world.until(lambda: kept.contents(world) == wanted)
+async def test_a_document_that_waits_holds_up_no_change(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose provider is away: the run follows it, and has listed the folder long ago."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_FOLDERS", str(folder))
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS", "0.2")
+    monkeypatch.setattr(engine, "FOLLOWED_SECONDS", 0.2)
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_text(f"of {name}")
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as running,
+    ):
+        stub = EdgeStub(running.channel)
+        await kept.collection(stub)
+        await kept.create(stub, "folder", {"path": str(folder)})
+        try:
+            await holds(world, {"a.txt": b"of a.txt", "b.txt": b"of b.txt"})
+            (folder / "b.txt").unlink()
+            await holds(world, {"a.txt": b"of a.txt"}, seconds=20.0)
+            listings = [len(world.requests("UploadDocument")), await runs(stub)]
+            await asyncio.sleep(3)
+            assert listings == [2, await runs(stub)]  # it is not listed again and again meanwhile
+        finally:
+            gate.set()
+
+
+async def runs(edge: EdgeStub) -> int:
+    found = await edge.ListOperations(ListOperationsRequest(page_size=100))
+    return sum(one.kind == OPERATION_KIND_SYNC_SOURCE for one in found.operations)
+
+
+async def holds(world: World, wanted: dict[str, bytes], seconds: float = PATIENCE) -> None:
+    async with asyncio.timeout(seconds):
+        await world.until(lambda: kept.contents(world) == wanted)
 
 
 def replace(folder: Path, text: str) -> None:

@@ -6,13 +6,14 @@ from uuid import uuid4
 
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote_database.transactions import utc
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe
 
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore, StoredOperation, new_operation
 from footnote_edge.sources.secrets import Sealed, Vault
-from footnote_edge.sources.stored import LONGEST_WAIT, SourceStore, StoredSource
+from footnote_edge.sources.stored import LISTING, LONGEST_WAIT, SourceStore, StoredSource
 
 _log = get_logger(__name__)
 
@@ -55,6 +56,12 @@ class Schedule:
         await self._jobs.operate(row)
         return row
 
+    async def follow(self, source: StoredSource, active: StoredOperation) -> None:
+        """Make another run follow one that has listed the source already, or that only retries items."""
+        listed = source.run_id == active.id and source.run_listed != LISTING
+        if (active.failed_only or listed) and not _is_due(source):
+            await self._sources.make_due(source.id)
+
     async def rekey(self) -> int:
         """Re-encrypt secrets of older keys with the first key; return the number of sources."""
         if not self._vault.primary:
@@ -69,3 +76,7 @@ class Schedule:
             await self._sources.reseal(source, sealed.data, sealed.key_id)
             moved += 1
         return moved
+
+
+def _is_due(source: StoredSource) -> bool:
+    return source.next_time is not None and utc(source.next_time) <= datetime.now(UTC)

@@ -37,7 +37,7 @@ from footnote_edge.sources import creators
 from footnote_edge.sources.registry import Kinds, check
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Sealed, Vault
-from footnote_edge.sources.stored import LISTING, ItemStore, SourceStore, StoredSource, source_missing
+from footnote_edge.sources.stored import ItemStore, SourceStore, StoredSource, source_missing
 from footnote_edge.sources.views import item_view, source_view
 
 FIELDS = ("name", "settings", "secrets", "interval", "paused")
@@ -218,8 +218,7 @@ class Sources:
             found = await self._source_store.active(row.id)
             if found is None:  # it ended in between
                 return await self.sync(scope, source_id)
-            if found.failed_only or (row.run_id == found.id and row.run_listed != LISTING):
-                await self._source_store.make_due(row.id)
+            await self._schedule.follow(row, found)
         return self._operations.shown(found, {row.collection_id: await self._name_of(scope, row)})
 
     async def items(self, scope: Scope, request: pb.ListSourceItemsRequest) -> pb.ListSourceItemsResponse:

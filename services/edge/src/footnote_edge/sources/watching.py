@@ -4,10 +4,12 @@ The schedule still runs: it finds missed changes, and changes of sources that ca
 """
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from footnote.edge.v1.operations_pb2 import OPERATION_STATE_SUCCEEDED
 from footnote_database.cancel_safe import outcome
 from footnote_database.transactions import utc
 from footnote_kit.errors import FootnoteError
@@ -18,7 +20,7 @@ from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.sources.ports import SourceRefused, SourceUnavailable, Watch
 from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.schedule import Schedule
-from footnote_edge.sources.stored import SourceStore, StoredSource
+from footnote_edge.sources.stored import LISTING, PARTIAL, SourceStore, StoredSource
 
 CHECK_SECONDS = 1.0
 """Seconds between two checks of what the watches report."""
@@ -48,7 +50,8 @@ class _Watched:
     last: float = 0.0
     not_before: float = 0.0
     operation_id: str = ""
-    """The last run that a change has begun."""
+    """The run that a change has begun, until its listing has ended: then the source rests as long as that took."""
+    begun: float = 0.0
 
     def changed(self) -> None:
         """Note a change; called by the watch's thread."""
@@ -91,6 +94,8 @@ class SourceWatches:
             self._refreshed = time.monotonic()
         begun = 0
         for source_id, one in list(self._watched.items()):
+            if one.operation_id:
+                await self._look_at_listing(source_id, one)
             if one.is_due(time.monotonic()):
                 begun += await self._begin(source_id, one)
         return begun
@@ -102,11 +107,11 @@ class SourceWatches:
 
     async def _begin(self, source_id: str, one: _Watched) -> bool:
         row = await self._store.read(source_id)
-        if row is None or row.paused or row.deleting or await self._is_resting(one):
+        if row is None or row.paused or row.deleting:
             return False
         since, one.since = one.since, None  # the run may miss later changes
-        if since is None or (row.in_step_time is not None and utc(row.in_step_time) >= since):
-            return False  # another run began after the change
+        if since is None or await self._is_covered(row, since):
+            return False
         try:
             operation = await self._schedule.begin(row)
         except BaseException:
@@ -115,23 +120,33 @@ class SourceWatches:
         if operation is None:  # the run in progress may have listed the source before the change
             one.since = since
             one.not_before = time.monotonic() + CHECK_SECONDS
+            if (active := await self._store.active(source_id)) is not None:
+                await self._schedule.follow(row, active)
             return False
-        one.operation_id = operation.id
+        one.operation_id, one.begun, one.not_before = operation.id, time.monotonic(), math.inf
         _log.info("source_change_noticed", source_id=source_id)
         return True
 
-    async def _is_resting(self, one: _Watched) -> bool:
-        """Return whether the last run has just ended, so that a source that always changes runs half of the time."""
-        last = await self._operations.read(one.operation_id) if one.operation_id else None
-        if last is None:
-            return False
-        if last.end_time is None:
-            one.not_before = time.monotonic() + CHECK_SECONDS
+    async def _is_covered(self, row: StoredSource, since: datetime) -> bool:
+        """Return whether a run that began after a change lists the source, or has listed it whole."""
+        if row.in_step_time is not None and utc(row.in_step_time) >= since:
             return True
-        took = utc(last.end_time) - utc(last.create_time)
-        rest = (utc(last.end_time) + took - datetime.now(UTC)).total_seconds()
-        one.not_before = time.monotonic() + min(max(rest, 0.0), took.total_seconds())
-        return rest > 0
+        last = await self._operations.read(row.run_id) if row.run_id and row.run_listed != PARTIAL else None
+        if last is None or last.failed_only or utc(last.create_time) < since:
+            return False
+        return last.end_time is None or (row.run_listed != LISTING and last.state == OPERATION_STATE_SUCCEEDED)
+
+    async def _look_at_listing(self, source_id: str, one: _Watched) -> None:
+        """Let a source rest as long as its last listing took: one that always changes is read half of the time."""
+        row, run = await self._store.read(source_id), await self._operations.read(one.operation_id)
+        if (
+            row is None
+            or run is None
+            or run.end_time is not None
+            or (row.run_id == run.id and row.run_listed != LISTING)
+        ):
+            now = time.monotonic()
+            one.operation_id, one.not_before = "", now + (now - one.begun)
 
     async def _refresh(self) -> None:
         """Open and close watches to match the existing sources."""
