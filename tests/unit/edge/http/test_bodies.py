@@ -67,7 +67,7 @@ async def test_slow_bodies_of_a_tenant_leave_room_for_others(bodies: Bodies) -> 
 
 
 async def test_small_bodies_are_taken_however_many_large_ones_there_are(bodies: Bodies) -> None:
-    async with stalled(bodies, "evil"):
+    async with stalled(bodies, "evil"), stalled(bodies, "bad"):
         assert [await status(bodies, tenant, 20) for tenant in ("evil", "good")] == [200, 200]
         assert await status(bodies, "evil", LARGE) == 429
 

@@ -110,9 +110,9 @@ class SourceWatches:
         if row is None or row.paused or row.deleting:
             return False
         since, one.since = one.since, None  # the run may miss later changes
-        if since is None or await self._is_covered(row, since):
-            return False
         try:
+            if since is None or await self._is_covered(row, since):
+                return False
             operation = await self._schedule.begin(row)
         except BaseException:
             one.since = since

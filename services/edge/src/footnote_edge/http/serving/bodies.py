@@ -81,7 +81,7 @@ class Bodies:
 
     def hold(self, tenant: str, size: int) -> None:
         """Count bytes that a request holds; raises ResourceExhausted if its tenant's share of the rest is smaller."""
-        if self._held[tenant] + size > _SHARE * (MAX_HELD - self._held.total() - size):
+        if size and self._held[tenant] + size > _SHARE * (MAX_HELD - self._held.total() - size):
             raise ResourceExhausted(
                 "Too many large requests at a time; try again.", reason="RATE_LIMITED", retry_after=1.0
             )
