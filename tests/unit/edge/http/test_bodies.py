@@ -24,6 +24,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def bodies() -> Bodies:
+    """A reader of bodies of large requests, without a server."""
     return Bodies(application, lambda method, path: LARGE, grace_seconds=10.0, rate=4096.0)
 
 

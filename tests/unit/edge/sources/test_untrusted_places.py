@@ -60,6 +60,7 @@ async def items(kind: Any, opened: Opening) -> dict[str, bytes]:
 
 @pytest.fixture
 def maildir(tmp_path: Path) -> Path:
+    """A Maildir with one mail, in a folder that the operator allows."""
     box = tmp_path / "allowed" / "box"
     for part in ("cur", "new", "tmp"):
         (box / part).mkdir(parents=True)
