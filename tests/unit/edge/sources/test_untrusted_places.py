@@ -149,6 +149,15 @@ async def test_a_repository_leads_to_no_other_one(way: str, repositories: tuple[
         await items(GIT, opening(GIT, tmp_path, {"url": str(repositories[1])}))
 
 
+@pytest.mark.timeout(20)
+async def test_a_repositorys_configuration_includes_no_files(repositories: tuple[Path, Path], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with (repositories[1] / ".git" / "config").open("a") as config:
+        config.write(f"[include]\n\tpath = {pipe}\n")
+    assert await items(GIT, opening(GIT, tmp_path, {"url": str(repositories[1])})) == {"text.md": b"of alice"}
+
+
 def hostile_repository(folder: Path, levels: int, width: int) -> None:
     """Make a repository whose folders each hold the next one `width` times: few objects, any number of files."""
     repository = Repo.init_bare(str(folder), mkdir=True)

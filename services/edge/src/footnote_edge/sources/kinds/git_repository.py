@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from dulwich.config import ConfigFile
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
 from dulwich.object_store import MaxTreeDepthExceeded, iter_tree_contents
 from dulwich.repo import Repo
@@ -114,7 +115,7 @@ class GitConnection:
         try:
             if leads_out(allowed, lambda real: policy.folder_for(self._opening.tenant_id, str(real)) is not None):
                 raise SourceRefused("The repository has parts outside the folders that the operator allows.")
-            self._repo = Repo(str(allowed))
+            self._repo = _LocalRepo(str(allowed))
             self._commit = self._branch({bytes(name): bytes(sha) for name, sha in self._repo.get_refs().items()})
         except (NotGitRepository, OSError, RuntimeError):  # a RuntimeError is a loop of links
             raise SourceUnavailable("There is no Git repository.") from None
@@ -232,6 +233,17 @@ class GitConnection:
         if form:
             return form.replace("{url}", url).replace("{commit}", commit).replace("{path}", quote(path))
         return f"{url}#{commit}:{quote(path)}" if parts.scheme in ("http", "https") else f"{commit}:{path}"
+
+
+class _LocalRepo(Repo):
+    """A repository of the server, whose configuration includes no other files: they may lie anywhere."""
+
+    def get_config(self) -> ConfigFile:
+        """Return the repository's own configuration."""
+        try:
+            return ConfigFile.from_path(Path(self.commondir()) / "config", expand_includes=False)
+        except FileNotFoundError:
+            return ConfigFile()
 
 
 def checked_url(url: str) -> None:
