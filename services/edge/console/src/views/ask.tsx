@@ -62,10 +62,11 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   /** Read the conversation that is opened, once; what was asked meanwhile stays after it. */
   function read(of: string): Promise<void> {
     if (reading.current) return reading.current;
+    const before = askedNow.current;
     const own = load(of).then(({ turns, collections }) => {
       if (reading.current !== own) return;
       setTurns((now) => [...turns, ...now]);
-      setAsked(() => ({ ...EVERYWHERE, collections }));
+      setAsked((now) => (now === before ? { ...EVERYWHERE, collections } : now)); // what is chosen meanwhile stays
       setFault(null);
     }, (error) => {
       if (reading.current === own) reading.current = null;
