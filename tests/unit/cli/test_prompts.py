@@ -40,6 +40,7 @@ sys.stdin = Input(sys.stdin)
 run()
 """
 _READS = "it reads"
+_DOCUMENT = 32 * "a"
 _CTRL_C = b"\x03"
 
 
@@ -93,7 +94,7 @@ def terminal(address: str, *command: str, screen: bool = False, errors: bool = T
 @pytest.mark.parametrize(
     ("command", "prompt"),
     [
-        (["documents", "delete", "abc"], "[y/N]"),
+        (["documents", "delete", _DOCUMENT], "[y/N]"),
         (["sources", "add", "web", "https://e.example", "--secret", "password"], "password:"),
         (["ask", "-"], _READS),
         (["vectors", "add", "c", "-"], _READS),
@@ -125,7 +126,7 @@ def test_a_question_is_no_part_of_the_output(address: str) -> None:
 
 @pytest.mark.parametrize(("answer", "code"), [(b"\n", 1), (b"no\n", 1), (b"\x04", 1), (b"YES\n", 0)])
 def test_only_yes_deletes(answer: bytes, code: int, address: str, edge: ScriptedEdge) -> None:
-    with terminal(address, "documents", "delete", "abc", screen=True) as opened:
+    with terminal(address, "documents", "delete", _DOCUMENT, screen=True) as opened:
         opened.wait_for("[y/N]")
         opened.type(answer)
         assert opened.end(60)[0] == code
@@ -134,6 +135,6 @@ def test_only_yes_deletes(answer: bytes, code: int, address: str, edge: Scripted
 
 
 def test_a_question_that_nobody_sees_is_not_asked(address: str, edge: ScriptedEdge) -> None:
-    with terminal(address, "documents", "delete", "abc", errors=False) as opened:
+    with terminal(address, "documents", "delete", _DOCUMENT, errors=False) as opened:
         assert opened.end(60)[0] == 2
     assert edge.requests == []

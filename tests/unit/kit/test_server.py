@@ -8,7 +8,7 @@ import pytest
 from footnote_kit import context
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
-from footnote_kit.errors import ResourceExhausted, Unavailable
+from footnote_kit.errors import Internal, ResourceExhausted, Unavailable
 from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError, ServiceHost
 from footnote_kit.settings import KitSettings
@@ -279,7 +279,7 @@ async def test_too_many_calls_are_refused_not_queued_for_ever() -> None:
 
 async def test_a_message_above_the_limit_is_refused() -> None:
     async with serve_app(SampleService(unary=fine).app(), max_message_bytes=1000) as served:
-        with pytest.raises(ResourceExhausted):
+        with pytest.raises(Internal, match="too large"):
             await SampleStub(served.channel).unary(Ask(scope=SCOPE, trace_id="x" * 2000))
 
 

@@ -68,7 +68,8 @@ async def test_certificates_speak_for_services_only_by_the_names_that_are_listed
 
 async def test_mtls_may_listen_beyond_loopback_when_it_knows_its_peers(tmp_path: Path) -> None:
     ours = Authority(tmp_path, "ours")
-    for app, peers in ((App("edge", [], public=True), ()), (App("x", []), ("edge",)), (App("x", []), ())):
+    edge = App("edge", [], public=True, authenticates=True)
+    for app, peers in ((edge, ()), (App("x", []), ("edge",)), (App("x", []), ())):
         settings = KitSettings(tls_ca_file=ours.file, tls_client_auth=True, tls_peers=peers, **ours.issue("server"))
         host = ServiceHost(app.name, settings)
         host.bind("0.0.0.0", 0)

@@ -46,6 +46,7 @@ class Question:
     without_sources: bool = False
     documents_unavailable: bool = False
     schema: Mapping[str, Any] | None = None
+    own_instructions: Sequence[str] = ()
 
 
 async def _answered(provider: Any, question: Question) -> tuple[str, Any]:
