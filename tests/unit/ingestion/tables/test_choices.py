@@ -307,3 +307,44 @@ def test_a_word_beside_a_form_is_left_out_only_where_the_column_stands_there_too
     found = compute(ORDERS, question, "en")
     assert (found.text if found is not None else "") == said
     assert found is None or found.doubts
+
+
+FLAGS = (
+    "Employee,City,Remote,Active,Days,Joined\nAda,Lyon,yes,TRUE,5,2024-01-05\nBen,Lyon,no,FALSE,7,\n"
+    "Cem,Paris,no,TRUE,9,2024-02-01\nDia,Rome,,FALSE,11,2024-02-03\nEva,Lyon,no,FALSE,12,2024-02-09\n"
+)
+AKTIV = "Mitarbeiter;Ort;Aktiv;Tage\nAda;Lyon;ja;5\nBen;Lyon;nein;7\nCem;Paris;ja;9\nDia;Rom;ja;1\n"
+
+
+@pytest.mark.parametrize(("table", "question", "locale"), [
+    (FLAGS, "How many employees are active?", "en"),
+    (FLAGS, "How many are remote?", "en"),
+    (FLAGS, "How many employees are remote in Lyon?", "en"),
+    (FLAGS, "What is the sum of days of active employees?", "en"),
+    (FLAGS, "Which active employee has the most days?", "en"),
+    (FLAGS, "How many employees have joined?", "en"),
+    (AKTIV, "Wie viele Mitarbeiter sind aktiv?", "de"),
+    (AKTIV, "Wie hoch ist die Summe der Tage der aktiven Mitarbeiter?", "de"),
+    (AKTIV, "Wie viele sind aktiv?", "de"),
+])  # fmt: skip
+def test_a_column_that_says_which_rows_are_meant_is_not_passed_over(
+    compute: Compute, table: str, question: str, locale: str
+) -> None:
+    assert compute(table, question, locale) is None
+
+
+@pytest.mark.parametrize(("table", "question", "said"), [
+    (FLAGS, "How many employees are in Lyon?", "Lyon: 3"),
+    (FLAGS, "How many employees in the city Paris have joined?", "Paris: 1"),  # each of them has
+    (FLAGS, "Which employee has the most days?", "- Eva: 12"),
+    (FLAGS + "Total,,,,44,\n", "How many employees in a city are there?", "rows: 5"),
+    ("Order date;Team;Value\n2024-01-05;A1;5\n2024-01-06;B1;7\n2024-01-07;A1;9\n", "Total value of orders", ": 21"),
+    ("Order date;Team;Value\n2024-01-05;A1;5\n2024-01-06;B1;7\n2024-01-07;A1;9\n", "How many teams?", ": 2"),
+])  # fmt: skip
+def test_a_column_with_something_in_each_row_narrows_none(
+    compute: Compute, table: str, question: str, said: str
+) -> None:
+    found = compute(table, question, "en")
+    assert found is not None
+    assert found.text.endswith(said)
+    assert found.confirmed

@@ -41,6 +41,7 @@ from footnote_ingestion.tables.forms import (
 )
 
 _MOST_NAMED = 5
+_FEW = 2  # yes and no
 _APART = frozenset(",:;?，：；？、—–")
 
 
@@ -96,7 +97,8 @@ class AskedForm(AskedColumns):
         if not is_known:
             return None
         if choices:
-            return self._choice(said, when, by_header, filters, choices)
+            choice = self._choice(said, when, by_header, filters, choices)
+            return None if choice is None else self._narrowed(choice, by_header)
         placed = when.placed(by_header, compares="comparison" in said)
         other = [one for one in placed.unknown if not self._is_period_of_table(one)]
         self.unknown += other
@@ -125,11 +127,34 @@ class AskedForm(AskedColumns):
         form.filters += [] if compared is None else [compared]
         is_limited = bool(limits) or compared is not None
         decided = self._decided(form, said, by_header, is_limited=is_limited, is_placed=bool(placed.columns))
+        decided = None if decided is None else self._narrowed(decided, by_header)
         if decided is None or not (self.left_out or decided.kind == SHARE):
             return decided
         named = decided.filters or decided.part or decided.kind == DISTINCT
         named = not self._named_by_default if decided.measure else named
         return decided if named and not self._passes_over(decided, by_header) else None
+
+    def _narrowed(self, form: Form, by_header: Mapping[int, set[int]]) -> Form | None:
+        """Return a form with the columns that the question names beside it: only rows that have something there count.
+
+        None where such a column tells rows apart, as one of truth values does: "active employees".
+        """
+        subject, filters = self._subject, [*form.filters, *(one for side in form.sides for one in side.filters)]
+        filters += [] if form.part is None else [form.part]
+        used = {*form.measures, *form.beside, *(at for one in filters for at in (one.column, one.other))}
+        if form.grouped or form.kind in (HIGHEST, LOWEST, DISTINCT) or (form.kind == COUNT and form.inner != TOTAL):
+            used.add(form.key)
+        used |= set() if self._tells_apart(subject.naming) else {subject.naming}
+        words = {place for column in used for place in by_header.get(column, ())}
+        others = [one for one in by_header if one not in used | subject.numeric and by_header[one] - words]
+        form.needed = tuple(others)
+        return None if any(map(self._tells_apart, others)) else form
+
+    def _tells_apart(self, column: int) -> bool:
+        """Return whether a column has truth values, or at most two texts for more rows."""
+        subject = self._subject
+        few = column not in subject.values or len(subject.values[column]) <= _FEW
+        return few and column not in subject.dates and len(subject.values.get(column, ())) < max(subject.rows, 1)
 
     def _passes_over(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether the question names a column of numbers that a form does not use: "what part of A is B"."""
@@ -169,6 +194,8 @@ class AskedForm(AskedColumns):
         if best:
             return self._best(form, best, asked, by_header)
         counted = self._counted_column(by_header) if COUNT in asked else 0
+        if counted and self._counted != said[COUNT] and self._tells_apart(counted):
+            return None  # "how many are active"
         if counted and "per" not in asked and TOTAL not in asked and AVERAGE not in asked:
             form.kind, form.key, form.measure, form.added = COUNT, counted, 0, ()
             form.inner = DISTINCT if self._is_whole(counted) else ROWS  # decided where both give the same

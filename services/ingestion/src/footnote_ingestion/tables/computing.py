@@ -30,7 +30,7 @@ from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.comparing import compared
 from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.fitted import chosen, weigh
-from footnote_ingestion.tables.form_statements import formula_of, kept_name, statement_of, where_of
+from footnote_ingestion.tables.form_statements import formula_of, kept_name, lacking, statement_of, where_of
 from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
@@ -250,6 +250,8 @@ class Computing:
 
     def _settled(self, table: TableDescription, form: Form | None) -> Form | None:
         """Decide whether a form means rows or groups, sums or means: where both give the same, else it is no form."""
+        if form is not None and form.needed and self._engine.run(lacking(table, form, self._totals(table)))[1]:
+            return None
         if form is None or form.inner not in (forms.ROWS, forms.DISTINCT) or form.kind == forms.DIFFERENCE:
             return form
         at = self._engine.tables.index(table)

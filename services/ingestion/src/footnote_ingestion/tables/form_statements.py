@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from footnote.types.v1.table_pb2 import TableDescription
+from footnote.types.v1.table_pb2 import COLUMN_TYPE_DATE, TableDescription
 from footnote_text.locales import TableWords
 
 from footnote_ingestion.tables import forms
-from footnote_ingestion.tables.formatting import literal
+from footnote_ingestion.tables.formatting import literal, raw
 from footnote_ingestion.tables.forms import Filter, Form, Side, Totals
 from footnote_ingestion.tables.opened import quoted
 
@@ -32,6 +32,13 @@ def where_of(form: Form, totals: Totals, name: Callable[[int, str], str]) -> str
     if totals.rows:
         parts.append(f"{name(0, 'row')} NOT IN ({', '.join(map(str, totals.rows))})")
     return f" WHERE {' AND '.join(parts[1:] or parts)}"
+
+
+def lacking(table: TableDescription, form: Form, totals: Totals) -> str:
+    """Return the statement that gives a row, if there is one, that counts and has nothing in a column it needs."""
+    kinds = {one.number: "d" if one.type == COLUMN_TYPE_DATE else "t" for one in table.columns}
+    empty = " OR ".join(f"{kept_name(one, kinds[one])} IS NULL" for one in form.needed)
+    return f"SELECT row FROM {raw(table)}{where_of(form, totals, kept_name)} AND ({empty}) LIMIT 1"
 
 
 def _conditions(filters: Iterable[Filter], name: Callable[[int, str], str]) -> list[str]:

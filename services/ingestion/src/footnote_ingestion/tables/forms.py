@@ -163,6 +163,7 @@ class Form:
     without the second; `inner` is then ROWS where each must be of a single row.
     A SHARE is what the rows that have `part` are of all rows, by the measure or, without one, by their number.
     The `added` columns are added to the measure, row by row.
+    In `needed` columns, of texts or days, every row that counts must have something: else there is no such form.
     """
 
     kind: str
@@ -176,6 +177,7 @@ class Form:
     part: Filter | None = None
     inner: str = TOTAL
     added: tuple[int, ...] = ()
+    needed: tuple[int, ...] = ()
 
     @property
     def measures(self) -> tuple[int, ...]:
