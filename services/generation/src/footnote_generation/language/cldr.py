@@ -23,7 +23,7 @@ DIMENSIONS: dict[str, dict[str, float]] = {
     "volume": {"milliliter": 1e-3, "centiliter": 1e-2, "deciliter": 0.1, "liter": 1, "cubic-meter": 1e3,
                "gallon": 3.785},
     "digital": {"byte": 1, "kilobyte": 1e3, "megabyte": 1e6, "gigabyte": 1e9, "terabyte": 1e12},
-    "power": {"watt": 1, "kilowatt": 1e3, "megawatt": 1e6, "gigawatt": 1e9},
+    "power": {"milliwatt": 1e-3, "watt": 1, "kilowatt": 1e3, "megawatt": 1e6, "gigawatt": 1e9},
     "energy": {"kilowatt-hour": 1, "joule": 1 / 3.6e6, "kilojoule": 1 / 3600},
     "frequency": {"hertz": 1, "kilohertz": 1e3, "megahertz": 1e6, "gigahertz": 1e9},
     "electric": {"volt": 1}, "ampere": {"ampere": 1, "milliampere": 1e-3},
@@ -83,7 +83,10 @@ _ORDINAL = {"en": r"st|nd|rd|th", "fr": r"er|ère|re|e|ème|eme|nd|nde", "es": r
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How one language writes: keys are folded words. `unit` values are a dimension and a factor into its own unit."""
+    """How one language writes: keys are folded words. `unit` values are a dimension and a factor into its own unit.
+
+    Of units that differ by case alone, as "mW" and "MW" do, the keys are as written.
+    """
 
     decimal: str
     group: str
@@ -95,11 +98,19 @@ class Writing:
     begins: frozenset[str]
     """The first words of numbers that are spelled."""
 
+    def unit(self, word: str) -> tuple[str, float] | None:
+        """Return what a unit measures, None for another word."""
+        return self.units.get(plain(word)) or self.units.get(_spaced(word))
+
 
 @lru_cache(maxsize=20_000)
 def plain(word: str) -> str:
     """Return a word as the tables have it: in lower case, without a final full stop, with single spaces."""
     return " ".join(fold(word).replace("\u200f", "").strip(" .").split())
+
+
+def _spaced(word: str) -> str:
+    return " ".join(word.strip(" .").split())
 
 
 @lru_cache(maxsize=32)
@@ -173,6 +184,7 @@ def _scales(locale: Locale) -> dict[str, float]:
 
 def _units(locale: Locale) -> dict[str, tuple[str, float]]:
     found: dict[str, tuple[str, float]] = {plain(sign): value for sign, value in _SIGNS.items()}
+    written: dict[str, tuple[str, float]] = {}
     patterns = [*locale._data["unit_patterns"].items()]
     if locale.language == "en":
         patterns += Locale.parse("en_GB")._data["unit_patterns"].items()  # "metres" beside "meters"
@@ -181,13 +193,18 @@ def _units(locale: Locale) -> dict[str, tuple[str, float]]:
         if known is None:
             continue
         for word in _forms(widths):
-            found.setdefault(word, known)
+            found.setdefault(plain(word), known)
+            written.setdefault(_spaced(word), known)
     names = locale._data["currency_names_plural"]
     for code in _CURRENCIES:
         spoken = (locale.currencies.get(code, ""), *names.get(code, {}).values())
         for name in (code, *spoken, locale.currency_symbols.get(code, "")):
             if len(word := plain(name)) > 1:
                 found.setdefault(word, (f"money:{code}", 1.0))
+    by_case = {word for word, known in written.items() if found[plain(word)] != known}
+    shared = {plain(word) for word in by_case}
+    found = {word: known for word, known in found.items() if word not in shared}
+    found |= {word: known for word, known in written.items() if plain(word) in shared}
     # "in" is an inch and a word: a unit that is also another word is more often that word.
     common = STOP_WORDS.get(locale.language, frozenset())
     found = {word: known for word, known in found.items() if word not in common}
@@ -200,6 +217,6 @@ def _forms(widths: Any) -> Iterator[str]:
             continue  # single letters, which have too many meanings
         for text in pattern.values() if hasattr(pattern, "values") else [pattern]:
             if isinstance(text, str) and "{0}" in text:
-                word = plain(text.replace("{0}", " "))
-                if word and word[0] != "/":
+                word = text.replace("{0}", " ")
+                if plain(word) and plain(word)[0] != "/":
                     yield word

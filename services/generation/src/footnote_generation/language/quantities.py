@@ -48,7 +48,7 @@ _TOKEN = re.compile(
       (?P<iso>(?<!\d)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\d))
     | (?P<dotted>(?<![\d.,])(?P<a>\d{{1,2}})(?P<sep>[./-])[ ]?(?P<b>\d{{1,2}})(?P=sep)[ ]?(?P<y>\d{{4}})(?![\d]))
     | (?P<cjk>\d{{4}}[ ]?年(?:[ ]?\d{{1,2}}[ ]?月(?:[ ]?\d{{1,2}}[ ]?[日号])?)?|\d{{1,2}}[ ]?月[ ]?\d{{1,2}}[ ]?[日号])
-    | (?P<clock>(?<![\d.,:])(?:[01]?\d|2[0-4])(?::|[ ]?h[ ]?)[0-5]\d(?![\d:])(?:[ ]?[ap]\.?m\b)?)
+    | (?P<clock>(?<![\d.,:])(?:[01]?\d|2[0-4])(?::|[ ]?h[ ]?)[0-5]\d(?![\d:])(?:[ ]?[apAP]\.?[mM]\b)?)
     | (?P<number>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_NUMBER}))
     | (?P<han>[〇零一二三四五六七八九十百千两兩]+[万亿億]?)
     | (?P<word>[^\W\d_]+(?:[-'’.][^\W\d_]+)*)
@@ -196,7 +196,7 @@ def _unit(
     if at <= len(tokens) and rest and is_unspaced(rest.lstrip()[:1]):
         begin = end + len(rest) - len(rest.lstrip())
         for size in range(min(4, len(text) - begin), 0, -1):
-            if (known := how.units.get(plain(text[begin : begin + size]))) is not None:
+            if (known := how.unit(text[begin : begin + size])) is not None:
                 # Only as far as the unit: a date or another number may follow.
                 return known, begin + size, at + (at < len(tokens) and tokens[at].start < begin + size)
         return None
@@ -209,7 +209,7 @@ def _unit(
             continue
         written = text[tokens[at].start : tokens[last].end]
         for word in (written, written.partition("'")[2], written.partition("’")[2]):
-            if word and (known := how.units.get(plain(word))) is not None:
+            if word and (known := how.unit(word)) is not None:
                 return known, tokens[last].end, last + 1
     return None
 
@@ -294,8 +294,10 @@ def _date_values(token: _Token, english: bool) -> frozenset[float]:
 
 def _minutes(text: str) -> float:
     hour, minute = (int(part) for part in re.findall(r"\d+", text)[:2])
-    later = re.search(r"p\.?m", text) is not None and hour < 12
-    return float((hour + 12 * later) * 60 + minute)
+    half = re.search(r"[ap](?=\.?m)", text.lower())
+    if half is not None and hour <= 12:
+        hour = hour % 12 + 12 * (half[0] == "p")
+    return float(hour * 60 + minute)
 
 
 def _han(text: str) -> float:
