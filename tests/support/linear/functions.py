@@ -24,6 +24,7 @@ from footnote_generation.language import quantities, text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.words import analyse
 from footnote_generation.verification import cells, claims, explanations, judging, layout, lead_ins, normalised, parts
+from footnote_generation.verification import wording as stated
 from footnote_generation.verification.evidence import Evidence
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
@@ -57,6 +58,7 @@ _SOURCE = Source(
     locator=Locator(sheet=SheetLocator(sheet="Products", range="A1:B1")), score=0.5,
 )  # fmt: skip
 _EVIDENCE = Evidence(Source(number=1, title="Products", text=_PASSAGE))
+_QUANTITY = quantities.Quantity(frozenset([1.0]), "", 0, 1, "1")
 _CELLS = cells.Cells.of(_SOURCE, "en", ".")
 _NAMES = files.FileNames(
     {f"d{i}": f"{name}_{i}.pdf" for i, name in enumerate(("report", "polaris", "1", "annual 2023", "中"))}
@@ -153,6 +155,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.extractive.foreign_passages.find": lambda t: foreign_passages.find(t, [_SOURCE]),
     "footnote_generation.extractive.foreign_passages.of": lambda t: foreign_passages.of(t, _SOURCE),
     "footnote_generation.extractive.provider.cited": lambda t: provider.cited(t, 1),
+    "footnote_generation.verification.wording.outside": lambda t: stated.outside(t, _QUANTITY),
+    "footnote_generation.verification.wording.parts": lambda t: stated.parts(t, ","),
+    "footnote_generation.verification.wording.words": lambda t: stated.words(t, ","),
     "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
     "footnote_generation.answering.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
     "footnote_generation.verification.explanations.shorten": lambda t: explanations.shorten(t, t),

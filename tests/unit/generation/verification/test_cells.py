@@ -174,3 +174,109 @@ def test_a_word_that_says_little_may_be_a_header(tmp_path: Path) -> None:
     (found,) = of_rows(tmp_path, "Trail,Length,Level\nBlue lake,6.5,easy\nFox pass,14.2,hard\n")
     (text, _), *_ = draft("What is the level of the Fox pass?", [found]).sentences
     assert text == "Fox pass — Level: hard"
+
+
+SALES = "Product,Revenue (million EUR),City\nAlpha,5,a\nBeta,7,b\n"
+PUMPS = "Device,Power (kW),Current (mA),Volume (ml),Time (ms)\nPump,5,6,7,8\nFan,15,16,17,18\n"
+LASERS = "Laser,Output,Room\nPolaris,5 mW,a\nVega,7 mW,b\n"
+ROLES = "Role,Vault,Safe\nReader,access,key\nAdmin,no access,no key\n"
+GUARANTEES = "Plan,Garantía,Sala\nBásico,no incluida,1\nPro,incluida,2\n"
+LIMITS = "Substance,Limit,Room\nLead,< 5 mg,1\nTin,> 7 mg,2\nZinc,9 mg,3\n"
+RETURNS = "Item,Return,Room\nLamp,not within 30 days,1\nDesk,within 14 days,2\nChair,60 days,3\n"
+SHIFTS = "Shift,Start,Length\nNight,12:30 am,1½ hours\nNoon,12:30 PM,2 hours\n"
+DAYS = "Part,Due,Width\nBeam,03/04/2025,5\nBar,{},8\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "statement"),
+    [
+        (SALES, "The revenue of Alpha is 5 million EUR [1]."),
+        (SALES, "The revenue of Alpha is €5 million [1]."),
+        (SALES, "The revenue of Alpha is 5,000,000 EUR [1]."),
+        (SALES, "The revenue of Alpha is 5 [1]."),
+        ("Produkt,Umsatz (Mio. €),Ort\nAlpha,5,a\nBeta,7,b\n", "Der Umsatz von Alpha beträgt 5 Mio. € [1]."),
+        ("Produit,Prix (k€),Ville\nA1x,5,a\nB1x,7,b\n", "Le prix de A1x est 5000 € [1]."),
+        ("Town,Residents (thousands),Area\nLyon,5,a\nNice,7,b\n", "The residents of Lyon are 5 thousands [1]."),
+        ("Town,Residents (thousands),Area\nLyon,5,a\nNice,7,b\n", "The residents of Lyon are 5 thousand [1]."),
+        (PUMPS, "The power of the Pump is 5 kW [1]."),
+        (PUMPS, "The power of the Pump is 5000 W [1]."),
+        (PUMPS, "5 kW is the power of the Pump [1]."),
+        (LASERS, "The output of Polaris is 5 mW [1]."),
+        (LASERS, "The output of Polaris is 0.005 W [1]."),
+        (ROLES, "The Vault of Admin is no access [1]."),
+        (ROLES, "Reader — Vault: access [1]."),
+        (GUARANTEES, "La garantía de Pro es incluida [1]."),
+        (GUARANTEES, "La garantía del Básico es no incluida [1]."),
+        (LIMITS, "The limit of Lead is < 5 mg [1]."),
+        (LIMITS, "The limit of Zinc is 0.009 g [1]."),
+        (RETURNS, "The return of Lamp is not within 30 days [1]."),
+        (RETURNS, "The return of Chair is 60 days [1]."),
+        (SHIFTS, "The start of Night is 0:30 [1]."),
+        (SHIFTS, "The start of Noon is 12:30 pm [1]."),
+        (DAYS.format("25/12/2025"), "The due of Beam is 3 April 2025 [1]."),
+        (DAYS.format("12/25/2025"), "The due of Beam is 4 March 2025 [1]."),
+        ("Produit,Prix,Ville\nArticle,5,a\nBanc,7,b\n", "Le prix de l'article est 5 [1]."),
+    ],
+)
+def test_the_value_of_a_cell_with_its_unit_is_supported(tmp_path: Path, table: str, statement: str) -> None:
+    (found,) = of_rows(tmp_path, table)
+    assert cited(found, statement).support == VERDICT_SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("table", "statement"),
+    [
+        (SALES, "The revenue of Alpha is 5 EUR [1]."),
+        (SALES, "The revenue of Alpha is €5 [1]."),
+        ("Produkt,Umsatz (Mio. €),Ort\nAlpha,5,a\nBeta,7,b\n", "Der Umsatz von Alpha beträgt 5 € [1]."),
+        ("Produit,Prix (k€),Ville\nA1x,5,a\nB1x,7,b\n", "Le prix de A1x est 5 € [1]."),
+        ("Town,Residents (thousands),Area\nLyon,5,a\nNice,7,b\n", "The residents of Lyon are 5 million [1]."),
+        (PUMPS, "The power of the Pump is 5 W [1]."),
+        (PUMPS, "The current of the Pump is 6 A [1]."),
+        (PUMPS, "The volume of the Pump is 7 l [1]."),
+        (PUMPS, "The time of the Pump is 8 s [1]."),
+        (PUMPS, "The time of the Pump is 8 d [1]."),
+        ("Part,Length (ft),Width\nBeam,6,5\nBar,7,8\n", "The length of Beam is 6 in [1]."),
+        (LASERS, "The output of Polaris is 5 MW [1]."),
+        (LASERS, "The output of Polaris is 5000 kW [1]."),
+        ("Laser,Output (mW),Room\nPolaris,5,a\nVega,7,b\n", "The output of Polaris is 5 MW [1]."),
+        (ROLES, "The Vault of Reader is no access [1]."),
+        (ROLES, "The Vault of Admin is access [1]."),
+        (ROLES, "Reader — Vault: no access [1]."),
+        (GUARANTEES, "La garantía del Básico es incluida [1]."),
+        (GUARANTEES, "La garantía de Pro no es incluida [1]."),
+        (LIMITS, "The limit of Lead is 5 mg [1]."),
+        (LIMITS, "The limit of Tin is < 7 mg [1]."),
+        (LIMITS, "The limit of Zinc is < 9 mg [1]."),
+        (RETURNS, "The return of Lamp is 30 days [1]."),
+        ("Item,Cover,Room\nLamp,excluded (see 5),1\nDesk,never before 2026,2\n", "The cover of Lamp is 5 [1]."),
+        ("Item,Cover,Room\nLamp,excluded (see 5),1\nDesk,never before 2026,2\n", "The cover of Desk is 2026 [1]."),
+        (SHIFTS, "The length of Night is 1 hour [1]."),
+        ("Part,Length,Width\nBeam,6′,5″\nBar,7′,8″\n", "The length of Beam is 6 m [1]."),
+        ("Firm;Sales;Town\nAlpha;1.5k EUR;x\nBeta;2 lakh;y\n", "Sales of Alpha: 1.5 [1]."),
+        ("Firm;Sales;Town\nAlpha;1.5k EUR;x\nBeta;2 lakh;y\n", "Sales of Beta: 2 [1]."),
+        ("Bond,Rating,Coupon\nAlpha,BBB-,1\nBeta,A+,2\n", "The rating of Alpha is BBB+ [1]."),
+        ("Produit,Prix,Ville\nArticle,5,a\nBanc,7,b\n", "Le prix de l'article est d'environ 5 [1]."),
+        (SHIFTS, "The start of Night is 12:30 pm [1]."),
+        (SHIFTS, "The start of Noon is 12:30 am [1]."),
+        (DAYS.format("25/12/2025"), "The due of Beam is 4 March 2025 [1]."),
+        (DAYS.format("12/25/2025"), "The due of Beam is 3 April 2025 [1]."),
+        (DAYS.format("05/06/2025"), "The due of Beam is 3 April 2025 [1]."),
+    ],
+)
+def test_another_magnitude_unit_or_sense_is_not(tmp_path: Path, table: str, statement: str) -> None:
+    (found,) = of_rows(tmp_path, table)
+    assert cited(found, statement).support != VERDICT_SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("table", "statement"),
+    [
+        (SHIFTS, "The start of Night is 12:30 [1]."),
+        (RETURNS, "The return of Desk is 14 days [1]."),
+        (SALES, "The revenue of Alpha is 5 million [1]."),
+    ],
+)
+def test_what_may_be_right_is_not_called_wrong(tmp_path: Path, table: str, statement: str) -> None:
+    (found,) = of_rows(tmp_path, table)
+    assert cited(found, statement).support != VERDICT_UNSUPPORTED

@@ -16,10 +16,8 @@ from footnote_text import locators, tables
 
 from footnote_generation.language.places import Place, find_places, fits, matching
 from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
-from footnote_generation.verification.lead_ins import glue
-from footnote_generation.verification.normalised import folded, tokens
-
-STAND_IN = "document"  # replaces a place's words, since a lead-in can name a document too
+from footnote_generation.verification import wording
+from footnote_generation.verification.normalised import Token, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,12 @@ def without_places(statement: str, source: Source) -> str:
     kept, position = "", 0
     for one in find_places(statement, [source.filename]):
         if (one.page or one.line or one.slide or one.cell or one.sheet or one.filename) and matching(one, [source]):
-            kept += statement[position : one.start] + STAND_IN
+            kept += statement[position : one.start] + wording.STAND_IN
             position = one.end
     return kept + statement[position:] if position else statement
 
 
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
-_IDLE = frozenset([*"/&+=§-", STAND_IN])
-"""Tokens allowed between headers and value: signs, and the word for a place that the statement names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +144,7 @@ def _values(
     if not names:
         return
     beside = tuple(
-        (cell, folded(tokens(cell.text, decimal)))
+        (cell, wording.words(cell.text, decimal))
         for cell in row.cells
         if cell not in named and cell.text.strip() and not any(map(str.isdigit, cell.text))
     )
@@ -156,7 +152,7 @@ def _values(
         if cell in named or not cell.text.strip():
             continue
         needed = list(names)
-        more = [folded(tokens(text, decimal)) for text in (*others, *sections, *cell.headers[:-1], row.table.name)]
+        more = [wording.words(text, decimal) for text in (*others, *sections, *cell.headers[:-1], row.table.name)]
         if cell.header and len(columns) == len(named) + 1:
             more += _ways(cell.header, decimal)[:1]  # the value can be of no other column
         elif cell.header:
@@ -165,12 +161,11 @@ def _values(
                 needed += [_ways(text, decimal) for text in cell.headers[:-1]]
         elif len(row.cells) > len(named) + 1:
             continue  # it is unclear which of several values is meant
-        bracket = _BRACKETS.search(cell.header)
-        unit = cell.measure.unit or cell.measure.currency or (bracket[0][1:-1].strip() if bracket else "")
+        unit = cell.measure.unit or cell.measure.currency or _in_brackets(cell.header)
         yield _Value(
             cell,
             row,
-            folded(tokens(cell.text, decimal)),
+            wording.words(cell.text, decimal),
             tuple(needed),
             tuple(one for one in more if one),
             unit,
@@ -178,19 +173,30 @@ def _values(
         )
 
 
+def _in_brackets(header: str) -> str:
+    found = _BRACKETS.search(header)
+    return found[0][1:-1].strip() if found else ""
+
+
+def _is_unit(text: str, language: str) -> bool:
+    """Return whether a text is only a unit, which has no magnitude: "EUR", not "million EUR"."""
+    found = find(f"1 {text}", language)
+    return len(found) == 1 and not wording.outside(f"1 {text}", found[0]) and found[0].numbers == {1.0}
+
+
 def _ways(text: str, decimal: str) -> tuple[tuple[str, ...], ...]:
     """Return the written forms of a header: whole, and without the unit in brackets; longest first."""
-    ways = {folded(tokens(text, decimal)), folded(tokens(_BRACKETS.sub(" ", text), decimal))}
+    ways = {wording.words(text, decimal), wording.words(_BRACKETS.sub(" ", text), decimal)}
     return tuple(sorted((way for way in ways if way), key=len, reverse=True))
 
 
 def check(statement: str, cells: Cells) -> Found | None:
     """Return the cell whose headers a statement names, None if it names none or states more than a value."""
-    stated = folded(tokens(statement, cells.decimal))
+    stated = wording.parts(statement, cells.decimal)
     if not cells.values or len(stated) > 60:
         return None
-    there = frozenset(stated)
-    best: list[tuple[_Value, tuple[str, ...]]] = []
+    there = frozenset(token.text for token in stated)
+    best: list[tuple[_Value, tuple[Token, ...]]] = []
     least = -1
     for value in cells.values:
         if not all(any(there.issuperset(way) for way in ways) for ways in value.names):
@@ -199,16 +205,17 @@ def check(statement: str, cells: Cells) -> Found | None:
         if rest is None:
             continue
         # Of "Price" and "Net price", the header with more of the statement's words is meant.
-        if least < 0 or len(rest) <= least:
-            best = [*best, (value, rest)] if len(rest) == least else [(value, rest)]
-            least = len(rest)
+        size = len(wording.tied(rest, statement))
+        if least < 0 or size <= least:
+            best = [*best, (value, rest)] if size == least else [(value, rest)]
+            least = size
     verdicts = [(value, _agrees(value, rest, statement, cells)) for value, rest in best]
     if not verdicts or any(verdict is None for _, verdict in verdicts):
         return None
     if len({verdict for _, verdict in verdicts}) > 1:
         return None  # several cells have these headers, and not all hold this value
     value, verdict = verdicts[0]
-    written = " ".join(best[0][1])
+    written = wording.written(wording.tied(best[0][1], statement))
     return _found(value.cell, value.row, bool(verdict), written)
 
 
@@ -218,19 +225,21 @@ def at(statement: str, spans: Iterable[tuple[int, int]], source: Source, cells: 
     `statement` is without the words for the place; None if it states more than a value.
     """
     wanted = set(spans)
-    stated = folded(tokens(statement, cells.decimal))
+    stated = wording.parts(statement, cells.decimal)
     for row in tables.rows(source):
         for cell in row.cells:
             if (cell.start, cell.end) not in wanted:
                 continue
-            value = _Value(cell, row, folded(tokens(cell.text, cells.decimal)), (), (), cell.measure.unit)
+            value = _Value(cell, row, wording.words(cell.text, cells.decimal), (), (), cell.measure.unit)
             names = [way for one in (*row.names, cell) for way in _ways(one.header, cells.decimal)]
             names += [way for one in row.names for way in _ways(one.text, cells.decimal)]
-            rest = tuple(stated)
+            rest = stated
             for way in names:
                 rest = _taken(rest, way) or rest
-            verdict = _agrees(value, _tied(rest), statement, cells)
-            return None if verdict is None else _found(cell, row, verdict, " ".join(_tied(rest)))
+            verdict = _agrees(value, rest, statement, cells)
+            return (
+                None if verdict is None else _found(cell, row, verdict, wording.written(wording.tied(rest, statement)))
+            )
     return None
 
 
@@ -238,9 +247,9 @@ def _found(cell: tables.Cell, row: tables.Row, holds: bool, stated: str) -> Foun
     return Found(holds, cell.start, cell.end, row.start, row.end, "" if holds else stated)
 
 
-def _rest(stated: tuple[str, ...], value: _Value) -> tuple[str, ...] | None:
-    """Return a statement without the names of row and column and the linking words."""
-    rest: tuple[str, ...] | None = stated
+def _rest(stated: tuple[Token, ...], value: _Value) -> tuple[Token, ...] | None:
+    """Return a statement without the names of row and column."""
+    rest: tuple[Token, ...] | None = stated
     for ways in sorted(value.names, key=lambda ways: -len(ways[0])):
         rest = next((left for way in ways if rest and (left := _taken(rest, way)) is not None), None)
         if rest is None:
@@ -251,60 +260,72 @@ def _rest(stated: tuple[str, ...], value: _Value) -> tuple[str, ...] | None:
     for cell, way in value.beside:
         if cell is not value.cell and way:
             rest = _taken(rest, way) or rest
-    return _tied(rest)
+    return rest
 
 
-def _taken(stated: tuple[str, ...], name: tuple[str, ...]) -> tuple[str, ...] | None:
+def _taken(stated: tuple[Token, ...], name: tuple[str, ...]) -> tuple[Token, ...] | None:
     """Return a statement without the first occurrence of a name, None if it does not occur."""
-    size = len(name)
+    size, plain = len(name), tuple(token.text for token in stated)
     for begin in range(len(stated) - size + 1):
-        if stated[begin : begin + size] == name:
+        if plain[begin : begin + size] == name:
             return (*stated[:begin], *stated[begin + size :])
     return None
 
 
-def _tied(rest: tuple[str, ...]) -> tuple[str, ...]:
-    words = glue()
-    return tuple(
-        token
-        for token in rest
-        if token not in words and token not in _IDLE and token.partition("'")[0] not in ("d", "l", "s")
-    ) if len(rest) > 1 else rest  # fmt: skip
+def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells) -> bool | None:
+    """Return whether the rest of a statement is the cell's value; None if it cannot be compared.
 
-
-def _agrees(value: _Value, rest: tuple[str, ...], statement: str, cells: Cells) -> bool | None:
-    """Return whether the rest of a statement is the cell's value; None if it cannot be compared."""
-    if not rest:
+    Beside a number, only its magnitude and unit are: what else stands there, in the cell or the statement, may turn it.
+    """
+    tied = wording.tied(rest, statement)
+    if not tied:
         return None
-    number = value.cell.number
-    if (differs := _differs_in_sign(rest, value, statement, cells.decimal)) is not False:
+    if (differs := _differs_in_sign(tied, value, statement, cells.decimal)) is not False:
         return None if differs is None else False
-    if rest == value.plain or _tied(value.plain) == rest:
+    if wording.is_text(value.plain, rest, statement) and wording.same_case(tied, statement, value.cell.text):
         return True
-    spoken = _spoken(rest, cells.decimal)
+    spoken = wording.spoken(tied, statement, cells.decimal)
     written = find(spoken, cells.language)
-    if len(written) != 1 or any(char.isalpha() for char in _outside(spoken, written[0])):
-        unit = folded(tokens(value.unit, cells.decimal))
-        return True if unit and rest == (*value.plain, *unit) else None
-    given = written[0]
-    if number is None:
-        text = find(value.cell.text, cells.language)
-        if len(text) != 1 or not same_dimension(text[0], given):
+    given = written[0] if len(written) == 1 else None
+    if value.cell.number is None:
+        if given is None or wording.outside(spoken, given):
             return None
-        return same_value(text[0], given)
-    unit = folded(tokens(value.unit, cells.decimal))
+        return wording.is_same(value.cell, given, cells.language)
+    return _is_number(value, tied, given, spoken, statement, cells)
+
+
+def _is_number(
+    value: _Value, tied: tuple[Token, ...], given: Quantity | None, spoken: str, statement: str, cells: Cells
+) -> bool | None:
+    """Return whether a rest is a cell's number, by itself as written, with a magnitude or a unit as scaled."""
+    number = abs(value.cell.number or 0.0)  # `given` is read from tokens, which have no sign
+    scaled = number * 10.0**value.cell.measure.scale
+    unit, plain = wording.words(value.unit, cells.decimal), tuple(token.text for token in tied)
     own = find(f"1 {value.unit}", cells.language) if value.unit else ()
-    held = own[0] if own and own[0].dimension else Quantity(frozenset([1.0]), "", 0, 0, "")
-    factor = next(iter(held.values))
-    plain = rest[: -len(unit)] if unit and rest[-len(unit) :] == unit else ()
-    if plain:
-        given = next(iter(find(_spoken(plain, cells.decimal), cells.language)), given)
-    number = abs(number)  # `given` is read from tokens, which have no sign
+    inside = wording.words(_in_brackets(value.cell.header), cells.decimal)
+    for ending, amount in ((inside, number), (unit, scaled)):
+        if not ending or len(plain) <= len(ending) or plain[-len(ending) :] != ending:
+            continue
+        if ending == inside and scaled != number and _is_unit(_in_brackets(value.cell.header), cells.language):
+            continue  # the scale is said elsewhere, as in the table's title
+        if not wording.same_case(tied, statement, f"{value.unit} {value.cell.header}"):
+            return None
+        bare = wording.spoken(tied[: -len(ending)], statement, cells.decimal)
+        counted = find(bare, cells.language)
+        if len(counted) != 1 or wording.outside(bare, counted[0]):
+            return None
+        return same_value(Quantity(frozenset([amount]), "", 0, 0, ""), counted[0])
+    if given is None or wording.outside(spoken, given):
+        return None
     if not given.dimension or given.dimension == "year":
-        return same_value(Quantity(frozenset([number]), "", 0, 0, ""), given)
+        if any(map(str.isalpha, given.text)):
+            return same_value(Quantity(frozenset([scaled]), "", 0, 0, ""), given)
+        return same_value(Quantity(frozenset([number, scaled]), "", 0, 0, ""), given)
+    held = own[0] if own and own[0].dimension else Quantity(frozenset([1.0]), "", 0, 0, "")
     if not held.dimension or not same_dimension(held, given):
         return None
-    return same_value(Quantity(frozenset([number * factor]), held.dimension, 0, 0, ""), given)
+    factor = next(iter(held.values))
+    return same_value(Quantity(frozenset([scaled * factor]), held.dimension, 0, 0, ""), given)
 
 
 _NEGATIVE = tuple("-−–(")
@@ -312,12 +333,12 @@ _MINUS = re.compile(r"(?<![\w)])[-−–][$€£¥]?\Z")
 _OPENED, _CLOSED = re.compile(r"\( ?[$€£¥]? ?\Z"), re.compile(r" ?[$€£¥%]? ?\)")
 
 
-def _differs_in_sign(rest: Sequence[str], value: _Value, statement: str, decimal: str) -> bool | None:
+def _differs_in_sign(rest: Sequence[Token], value: _Value, statement: str, decimal: str) -> bool | None:
     """Return whether a statement gives the one number in it another sign than the cell does; None if that is unclear.
 
     A minus or brackets make it negative: "(1,250)". Words such as "a loss of 1,250" are left to a reader.
     """
-    figures = [token for token in rest if token[0].isdigit()]
+    figures = [token.text for token in rest if token.text[0].isdigit()]
     if len(figures) != 1:
         return False
     number, text = value.cell.number, value.cell.text
@@ -340,12 +361,3 @@ def _marks(text: str, figure: str, decimal: str) -> set[str]:
         elif _OPENED.search(text, before, token.start) and _CLOSED.match(text, token.end):
             found.add("(")
     return found
-
-
-def _spoken(rest: Sequence[str], decimal: str) -> str:
-    """Return tokens as a text again, with the language's decimal sign."""
-    return " ".join(token.replace(".", decimal) if token[0].isdigit() else token for token in rest)
-
-
-def _outside(text: str, quantity: Quantity) -> str:
-    return text[: quantity.start] + text[quantity.end :]

@@ -46,9 +46,14 @@ def _documents() -> frozenset[str]:
 
 
 @cache
-def glue() -> frozenset[str]:
-    """Return the words allowed between the headers and the value of a cell, in every locale."""
-    return frozenset(word.casefold() for code in locales.codes() for word in locales.choose(code).checks.glue)
+def glues() -> tuple[frozenset[str], ...]:
+    """Return the words allowed between the headers and the value of a cell, by locale."""
+    return tuple(frozenset(word.casefold() for word in locales.choose(code).checks.glue) for code in locales.codes())
+
+
+def is_glue(word: str) -> bool:
+    """Return whether a folded word is among these of some locale."""
+    return any(word in words for words in glues())
 
 
 def begins_one(text: str) -> bool:
