@@ -13,13 +13,15 @@ from footnote_text import sentences
 
 from footnote_generation.language import phrases
 from footnote_generation.verification.layout import Context, PlacedMarker, Sentence, clauses, context_begin, of_row
+from footnote_generation.verification.normalised import BULLETS
 
 __all__ = ["PlacedMarker", "Sentence", "segment", "states_something"]
 
 
 _LINE = re.compile(r"[^\n]+")
-_LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,4}[.)]|#{1,6})\s++")
-_DECORATION = re.compile(r"[*_#`>|]+")
+_LIST_MARK = re.compile(rf"(?<!\s)\s*+(?:(?:[-*•–·‣]|\d{{1,4}}[.)]|#{{1,6}})\s++|[{BULLETS}]++\s*+)")
+_DECORATION = re.compile(r"[*_#`|]+")
+_BLOCK_QUOTE = re.compile(r"\s*+>[\s>]*+")
 _BACK = 300
 """Earlier lines that are searched for a table's header or a list's introduction."""
 
@@ -44,6 +46,8 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
         if first < begin and (number in code or _LIST_MARK.match(text[first:last])):
             continue  # it adds nothing to the lines after it
         plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
+        if number not in code and (quote := _BLOCK_QUOTE.match(plain)):
+            plain = " " * quote.end() + plain[quote.end() :]
         own_here = [marker for marker in here if first <= marker.start < last]
         if own_here and number not in code and not any(char.isalnum() for char in plain):
             _to_line_above(result, own_here)

@@ -1,26 +1,48 @@
 """Texts as comparable tokens, without typographic differences.
 
-White space, quotation marks, dashes, bullets, commas, hyphens at line ends, character width and digit grouping are
-ignored. Words, their order, digits, currency and percent signs count.
+White space, quotation marks, dashes, commas, hyphens at line ends, character width and digit grouping are ignored.
+Words, their order, digits, minus signs and symbols count: "✓", "<", "€", "%".
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from footnote_kit.memoise import memoised
 from footnote_text.lexical import is_unspaced
 
-_TOKEN = re.compile(
-    r"""(?x)
-      (?P<number>\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d+(?:[.,:'’]\d+)*)
-    | (?P<word>[^\W\d_]+(?:['’]\s?[^\W\d_]+|-\n\s*[a-zß-ÿ]+)*)
-    | (?P<sign>[%％‰°℃<>≤≥=+±×÷/&§@^~€$£¥₹])
-    | (?P<minus>(?<![\w)])[-−](?=\d))"""
+# Marks belong to the letter before them: decomposed accents, the vowels of Indic scripts. Variation selectors do not.
+_MARKS = "".join(
+    chr(code)
+    for code in (*range(0x300, 0xFE00), *range(0xFE10, 0xFE30))
+    if unicodedata.category(chr(code)) in {"Mn", "Mc"}
 )
-_MONEY = frozenset("€$£¥₹")
+_LETTERS = rf"[^\W\d_]++(?:[{_MARKS}]++[^\W\d_]*+)*+"
+_BLANK = r"[ \u00a0\u202f\u2009]"
+_TOKEN = re.compile(
+    rf"""(?x)
+      (?P<number>\d{{1,3}}(?:{_BLANK}\d{{3}})+(?![\d])(?:[.,]\d+)?|\d+(?:[.,:'’]\d+)*|(?<![\w.,)])\.\d+)
+    | (?P<word>{_LETTERS}(?:['’]\s?{_LETTERS}|-\n\s*[a-zß-ÿ{_MARKS}]+)*)
+    | (?P<minus>
+        (?:(?<![\w)])|(?<=\d[eE]))[-−－–—](?={_BLANK}?(?:(?P<money>[^\w\s]){_BLANK}?)?\.?\d)
+        # "BBB-", but neither "Pre-2020" nor a word that goes on in the next line
+      | (?<=[^\W\d_])[-‐‑−](?![\w-]|\s*\n)
+        # an amount in brackets
+      | [(（](?={_BLANK}?(?:[^\w\s]{_BLANK}?)?\d[\d.,'’ \u00a0\u202f\u2009]{{0,30}}(?:[^\w\s,;]{_BLANK}?)?[)）]))
+    | (?P<sign>[^\w\s])"""
+)
+_SIGNS = frozenset("%％‰&§@^~/")
+"""Those that count although Unicode does not call them symbols."""
+_SYMBOLS = frozenset({"Sm", "Sc", "So"})
+_TYPOGRAPHY = frozenset("|｜¦−∙⋅～©®℗™℠")
+"""Symbols that are only another writing of a dash, a dot or the border of a cell, or a mark of rights."""
+_BOXES = ("\u2500", "\u259f")
+BULLETS = "◦\u25a0\u25a3-\u25b1\u25b6-\u25bb\u25c0-\u25ff"
+"""Geometric shapes that begin a list item, as characters of a pattern; not "□" and "▲", which say something."""
+_SAME = str.maketrans("−⁄∕", "-//")
 _GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f\u2009'’](?=\d{3})")
 _HYPHEN = re.compile(r"-\n\s*")
 _TOKEN_BYTES = 120
@@ -40,22 +62,61 @@ def tokens(text: str, decimal: str = ".") -> tuple[Token, ...]:
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         start, end = match.span()
+        kind = match.lastgroup
         written = unicodedata.normalize("NFKC", match[0])
-        if match.lastgroup == "number":
+        if kind == "number":
             found.append(Token(_number(written, decimal), start, end))
-            if len(found) > 1 and found[-2].text in _MONEY and found[-2].end + 1 >= start:
+            if len(found) > 1 and _is_money(found[-2].text) and found[-2].end + 1 >= start:
                 found[-2:] = [found[-1], found[-2]]  # "€45" is "45 €"
-        elif match.lastgroup == "word" and is_unspaced(written[0]):
-            found += [Token(written[at - start], at, at + 1) for at in range(start, start + len(written))]
-        elif match.lastgroup == "word":
+        elif kind == "word" and is_unspaced(written[0]):
+            for one in _CHARACTER.finditer(text, start, end):
+                found.append(Token(unicodedata.normalize("NFKC", one[0]), one.start(), one.end()))
+        elif kind == "word":
             found.append(Token(_HYPHEN.sub("", written).replace("’", "'").replace("\u00ad", ""), start, end))
-        else:
-            found.append(Token("-" if match.lastgroup == "minus" else written, start, end))
+        elif kind == "minus":
+            if (match["money"] is None or _is_money(match["money"])) and not _is_range(text, start, found):
+                found.append(Token("-", start, end))
+        elif _counts(text, start):
+            for piece in _PIECE.findall(written.translate(_SAME)):  # "㎡", "℃", "㌔"
+                found += [Token(part, start, end) for part in (piece if is_unspaced(piece[0]) else [piece])]
     return tuple(found)
+
+
+_CHARACTER = re.compile(rf"(?s:.)[{_MARKS}\uff9e\uff9f]*")
+_PIECE = re.compile(r"\w+|[^\w\s]")
+
+
+def _is_money(sign: str) -> bool:
+    return len(sign) == 1 and unicodedata.category(sign) == "Sc"
+
+
+def _is_range(text: str, at: int, before: Sequence[Token]) -> bool:
+    """Return whether a spaced dash joins two quantities: "8 – 12", "8 Uhr – 12 Uhr"."""
+    near = before[-2:]
+    return (
+        bool(near)
+        and text[at + 1 : at + 2].isspace()
+        and text[near[-1].end : at].isspace()
+        and any(token.text[0].isdigit() for token in near)
+    )
+
+
+def _counts(text: str, at: int) -> bool:
+    """Return whether a sign of a text says something: "✗" does, a quotation mark does not."""
+    sign = text[at]
+    if sign == "!":
+        return text[at + 1 : at + 2] == "="
+    if sign in "′″‴":
+        return text[at - 1 : at].isdigit()  # feet and inches, minutes and seconds
+    if sign in _TYPOGRAPHY or _BOXES[0] <= sign <= _BOXES[1]:
+        return False
+    return sign in _SIGNS or unicodedata.category(sign) in _SYMBOLS
 
 
 def _number(written: str, decimal: str) -> str:
     """Return a numeral without its groups and with "." as decimal sign, as far as its form shows them."""
+    if written.startswith("."):
+        return f"0{written}"
     bare = _GROUPED.sub("", written)
     group = "," if decimal == "." else "."
     parts = bare.split(group)

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from footnote_text import sentences
 
-from footnote_generation.verification.normalised import Token, tokens
+from footnote_generation.verification.normalised import BULLETS, Token, tokens
 
-_ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*•–·◦‣]|\d{1,3}[.)]|[a-z]\))[ \t]++")
+_ITEM = re.compile(rf"(?<![ \t])[ \t]*+(?:(?:[-*•–·‣]|\d{{1,3}}[.)]|[a-z]\))[ \t]++|[{BULLETS}]++[ \t]*+)")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]++(?P<text>\S.*)|(?<![ \t])[ \t]*+\*\*(?P<bold>[^*\n]++)\*\*:?[ \t]*+")
 _LABELLED = re.compile(r"[^:：.!?\n]{1,60}[:：][ \t]*+\S")
 _CAPITAL = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[^\Wa-z_])")
