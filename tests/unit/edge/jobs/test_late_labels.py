@@ -77,7 +77,7 @@ def processor(both: Both, monkeypatch: pytest.MonkeyPatch) -> Processor:
     return made
 
 
-def stages(both: Both) -> Any:
+def stages(both: Any) -> Any:
     return SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both)
 
 
@@ -132,3 +132,36 @@ async def test_searched_chunks_get_a_change_that_a_crash_interrupted_while_a_rei
     for _ in range(3):
         await work.finish()
     assert (both.chunks, both.marked, both.copies) == (["new"], True, 1)
+
+
+@pytest.mark.parametrize("number", [1, 5000])
+async def test_labels_are_copied_once_however_many_documents_wait_and_whatever_else_of_them_changes(
+    number: int,
+) -> None:
+    waiting = [Both() for _ in range(number)]
+    copied: list[Document] = []
+
+    async def listed(*_: Any, **__: Any) -> upkeep.ListUnfinishedDocumentsResponse:
+        found = [upkeep.UnfinishedDocument(document=one.document, labels=True) for one in waiting if one.marked]
+        return upkeep.ListUnfinishedDocumentsResponse(documents=found)
+
+    async def record(request: Any, **_: Any) -> ingestion.GetDocumentResponse:
+        return ingestion.GetDocumentResponse(document=waiting[int(request.document_id)].document)
+
+    async def copy(request: Any, **_: Any) -> indexing.UpdateDocumentChunksResponse:
+        copied.append(request.document)
+        return indexing.UpdateDocumentChunksResponse()
+
+    for index, one in enumerate(waiting):
+        one.document.id, one.document.indexed_revision = str(index), 1
+        one.change("new")
+    book = SimpleNamespace(ListUnfinishedDocuments=listed, GetDocument=record, UpdateDocumentChunks=copy)
+    work = InterruptedWork(stages(book), SimpleNamespace(), Settings())  # type: ignore[arg-type]
+    for etag in "234":
+        await work.finish()
+        waiting[0].document.etag = etag  # its job only notes that it waits
+    assert len(copied) == number
+    waiting[0].change("newer")
+    await work.finish()
+    await work.finish()
+    assert [one.id for one in copied[number:]] == ["0"]

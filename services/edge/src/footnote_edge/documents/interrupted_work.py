@@ -1,6 +1,5 @@
 """Finishes work on documents that a crash interrupted: deletions, and changes of labels."""
 
-from cachetools import LRUCache
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.access import system_scope
@@ -13,8 +12,6 @@ from footnote_edge.jobs.labels import align, is_final
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
-_MOST_LABELLED = 4096
-
 _log = get_logger(__name__)
 
 
@@ -25,7 +22,8 @@ class InterruptedWork:
         self._stages = stages
         self._document_deletion = document_deletion
         self._timeout = settings.call_timeout_seconds
-        self._labelled: LRUCache[str, str] = LRUCache(_MOST_LABELLED)
+        self._labelled: set[int] = set()
+        """Hashes of what chunks have been told of the documents in the last list."""
 
     async def run(self) -> None:
         """Finish and log all interrupted work; a third-party stage may not offer the call."""
@@ -41,25 +39,26 @@ class InterruptedWork:
 
         Each call is made once: the next round is the retry, and comes sooner than the end of a long backoff.
         """
-        done, token = 0, ""
+        done, token, listed = 0, "", set[int]()
         while True:
             request = ingestion_upkeep.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
             page = await self._stages.ingestion_upkeep.ListUnfinishedDocuments(
                 request, timeout=self._timeout, metadata=untraced()
             )
             for one in page.documents:
-                done += await self._one(one)
+                done += await self._one(one, listed)
             token = page.next_page_token
             if not token:
+                self._labelled = listed
                 return done
 
-    async def _one(self, one: ingestion_upkeep.UnfinishedDocument) -> bool:
+    async def _one(self, one: ingestion_upkeep.UnfinishedDocument, listed: set[int]) -> bool:
         document = one.document
         try:
             if one.deletion:
                 await self._document_deletion.finish(document)
             elif one.labels:
-                return await self._label(document)
+                return await self._label(document, listed)
         except NotFound:
             return False  # the document or its collection is being deleted
         except FootnoteError as error:
@@ -67,14 +66,31 @@ class InterruptedWork:
             return False
         return True
 
-    async def _label(self, document: Document) -> bool:
+    async def _label(self, document: Document, listed: set[int]) -> bool:
         """Copy a document's labels to its chunks; return whether that is the end of it.
 
         While a job indexes the document, a later round looks again. Until then only searched chunks get them, once.
         """
         scope = system_scope(document.tenant_id, document.owner_id)
-        ended = is_final(document)
-        if ended or (document.indexed_revision and self._labelled.get(document.id) != document.etag):
+        if is_final(document):
             await align(self._stages, scope, document, self._timeout)
-            self._labelled[document.id] = document.etag
-        return ended
+            return True
+        if document.indexed_revision:
+            told = _told(document)
+            if told not in self._labelled:
+                await align(self._stages, scope, document, self._timeout)
+                self._labelled.add(told)
+            listed.add(told)
+        return False
+
+
+def _told(document: Document) -> int:
+    """Return a hash of what a document's searched chunks are told: its labels."""
+    told = Document(
+        id=document.id,
+        indexed_revision=document.indexed_revision,
+        tags=document.tags,
+        metadata=document.metadata if document.HasField("metadata") else None,
+        expire_time=document.expire_time if document.HasField("expire_time") else None,
+    )
+    return hash(told.SerializeToString(deterministic=True))
