@@ -1,6 +1,7 @@
 """Documents without a job are taken up when edge starts, whatever clock their times come from."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -60,22 +61,23 @@ async def test_a_document_that_is_put_off_counts_as_the_oldest_job(
     world.failures["IndexDocument"] = away
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
         began = datetime.now(UTC)
-        await EdgeClient(served.channel).upload(b"a" * 100_000, "a.txt")
+        document_id = (await EdgeClient(served.channel).upload(b"a" * 100_000, "a.txt")).document.id
         [jobs] = found
         await world.until(lambda: len(world.requests("IndexDocument")) > 0)
         async with asyncio.timeout(240):
-            while await jobs.active():  # noqa: ASYNC110 - only the ledger knows
+            while await jobs.active([f"{document_id}:1"]):  # noqa: ASYNC110 - only the ledger knows
                 await asyncio.sleep(0.01)
         oldest = await jobs.oldest()
         assert oldest is not None
         assert began <= oldest <= datetime.now(UTC)
 
 
-async def test_documents_in_the_queue_are_known_by_one_listing_a_round(
+async def test_documents_in_the_queue_are_known_by_one_look_for_each_page(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
     monkeypatch.setattr(reconcile, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(reconcile, "PAGE", 2)
     looks, listings = 0, 0
     look, listing = DBOS.get_workflow_status_async, Jobs.active
 
@@ -84,10 +86,12 @@ async def test_documents_in_the_queue_are_known_by_one_listing_a_round(
         looks += 1
         return await look(name)
 
-    async def listed(self: Jobs) -> set[str]:
+    async def listed(self: Jobs, jobs: Sequence[str]) -> set[str]:
         nonlocal listings
         listings += 1
-        return await listing(self)
+        found = await listing(self, jobs)
+        assert len(found) == len(jobs) <= 2  # of a queue of 6
+        return found
 
     world.gates["ParseDocument"] = asyncio.Event()
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:

@@ -14,6 +14,7 @@ from footnote_kit.telemetry import untraced
 from footnote_edge.documents.consistency import ConsistencyCheck
 from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.processing import job_of
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -53,7 +54,7 @@ class Reconciler:
 
     async def once(self, settled: float = 0.0) -> int:
         """Enqueue every document without a job that is unchanged for `settled` seconds; return how many."""
-        taken, token, active = 0, "", await self._jobs.active()
+        taken, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
                 scope=SYSTEM,
@@ -66,6 +67,7 @@ class Reconciler:
                 partial(self._ingestion.ListDocuments, request, timeout=self._timeout, metadata=untraced()),
                 self._ceiling,
             )
+            active = await self._jobs.active([job_of(one) for one in page.documents])
             now = datetime.now(UTC).timestamp()
             for document in page.documents:
                 # A time ahead of now is from before the clock was set back: of that document nothing is known.

@@ -219,13 +219,14 @@ class Jobs:
         self._work.queued[tenant, owner] += self.alone
         await enqueue_document(*values)
 
-    async def active(self) -> set[str]:
-        """Return the names of all active document jobs, in one listing."""
+    async def active(self, jobs: Sequence[str]) -> set[str]:
+        """Return those of these document jobs that are active; read at once, so give a page of them."""
+        if not jobs:
+            return set()  # to dbos, no names are all
         found = await DBOS.list_workflows_async(
-            status=list(ACTIVE), name=process_document.__qualname__, load_input=False, load_output=False
+            workflow_ids=list(jobs), status=list(ACTIVE), load_input=False, load_output=False
         )
-        # Earlier versions enqueued a job again as "ID:REVISION:again-N".
-        return {one.workflow_id.partition(":again-")[0] for one in found}
+        return {one.workflow_id for one in found}
 
     async def process_if_idle(self, document: Document, active: Collection[str] = ()) -> bool:
         """Enqueue a document without a live job, unless it is put off; return whether it was enqueued.
