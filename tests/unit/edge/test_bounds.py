@@ -11,9 +11,17 @@ import pytest
 from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import GetCollectionResponse, ResolveCollectionsResponse
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
+from footnote.types.v1.collection_pb2 import (
+    ACCESS_READ,
+    VISIBILITY_PRIVATE,
+    VISIBILITY_SHARED,
+    Collection,
+    CollectionSettings,
+    Grant,
+)
 from footnote_edge.collections import bounds as module
 from footnote_edge.collections.bounds import UNKNOWN, CollectionFinder
+from footnote_kit.access import system_scope
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import InvalidArgument, Unavailable
 from support.doubles.epoch_calls import Answered
@@ -126,3 +134,24 @@ async def test_only_so_many_are_last_known(bounds: CollectionFinder, monkeypatch
 async def test_an_empty_name_is_refused(bounds: CollectionFinder) -> None:
     with pytest.raises(InvalidArgument):
         await bounds.find(ANN, [""])
+
+
+@pytest.mark.parametrize(
+    ("local", "counts"),
+    [
+        (Collection(visibility=VISIBILITY_PRIVATE, owner_id="bob"), False),
+        (Collection(visibility=VISIBILITY_PRIVATE, owner_id="ann"), True),
+        (Collection(visibility=VISIBILITY_SHARED, owner_id="bob"), True),
+        (Collection(visibility=VISIBILITY_PRIVATE, owner_id="bob", grants=[Grant(user_id="ann")]), True),
+        (Collection(visibility=VISIBILITY_PRIVATE, owner_id="bob", grants=[Grant(user_id="cleo")]), False),
+        (Collection(visibility=VISIBILITY_PRIVATE, owner_id="bob", grants=[Grant(group="hers, perhaps")]), True),
+    ],
+)
+async def test_a_users_texts_are_not_bound_by_what_only_others_see(
+    indexing: Indexing, bounds: CollectionFinder, monkeypatch: pytest.MonkeyPatch, local: Collection, counts: bool
+) -> None:
+    local.tenant_id, local.name, local.settings.local_only = "t", "here", True
+    for grant in local.grants:
+        grant.access = ACCESS_READ
+    monkeypatch.setattr(indexing, "_made", lambda name: local)
+    assert (await bounds.every(system_scope("t", "ann"))).local_only == counts

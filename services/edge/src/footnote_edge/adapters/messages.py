@@ -14,6 +14,7 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_EDGE,
     MessageRole,
 )
+from footnote_database.transactions import utc
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import Aborted
 from footnote_kit.logs import get_logger
@@ -175,10 +176,14 @@ class MessageTable:
         async with self._sessions() as session:
             return [message_of(row) for row in await session.scalars(query)]
 
-    async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
-        """Return tenant, user and id of conversations with messages older than a time that memory does not hold."""
-        columns = (MessageRow.tenant_id, MessageRow.user_id, MessageRow.conversation_id)
-        oldest = (
+    async def unremembered(self, before: datetime, most: int) -> tuple[list[tuple[str, str, str]], datetime | None]:
+        """Return tenant, user and id of conversations with messages older than a time that memory does not hold.
+
+        Those with the newest ones come first; then the time with which to ask for the rest, None if there is none.
+        """
+        columns = (MessageRow.tenant_id, MessageRow.user_id, MessageRow.conversation_id, MessageRow.create_time)
+        limit = 20 * most
+        newest = (
             select(*columns)
             .where(
                 MessageRow.embed_time.is_(None),
@@ -187,11 +192,16 @@ class MessageTable:
                 MessageRow.create_time < before,
             )
             .order_by(MessageRow.create_time.desc())
-            .limit(20 * most)
+            .limit(limit)
         )
+        found: dict[tuple[str, str, str], None] = {}
         async with self._sessions() as session:
-            found = dict.fromkeys((tenant, user, str(one)) for tenant, user, one in await session.execute(oldest))
-        return list(found)[:most]
+            rows = (await session.execute(newest)).all()
+        for tenant, user, conversation, moment in rows:
+            found[tenant, user, str(conversation)] = None
+            if len(found) == most:
+                return list(found), utc(moment)
+        return list(found), utc(rows[-1][-1]) if len(rows) == limit else None
 
     async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
         """Mark these messages as held by memory search, or as not held."""

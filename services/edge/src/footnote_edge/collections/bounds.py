@@ -12,6 +12,7 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.access import access_of
 from footnote_kit.caches import EpochCache
 from footnote_kit.epochs import EpochReader, received
 from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound
@@ -100,15 +101,29 @@ class CollectionFinder:
             return self.last_known(scope, [name])
 
     async def every(self, scope: Scope) -> TextBounds:
-        """Like `about`, for a text that may be about any visible collection."""
+        """Like `about`, for a stored text of a user that may be about any collection that they see.
+
+        A job does not know the user's groups: what is shared with one counts, and others' private collections do not.
+        """
         try:
-            return (await self.find(scope, []))[1]
+            found = (await self.find(scope, []))[0]
         except FootnoteError:
             return self.last_known(scope, [])
+        return await asyncio.to_thread(_together_seen, scope, found)
 
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
         """Return the last known bounds of these collections; the strictest if there are none."""
         return self._last.get(_key(scope, names), UNKNOWN)
+
+
+def _together_seen(scope: Scope, collections: Sequence[Collection]) -> TextBounds:
+    """Return the bounds of the collections that a scope's user may see, if in all groups that these are shared with."""
+    seen = []
+    for one in collections:
+        groups = [grant.group for grant in one.grants if grant.group]
+        if access_of(Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, groups=groups), one):
+            seen.append(of_collection(one))
+    return together(seen)
 
 
 def _key(scope: Scope, names: Sequence[str]) -> _Key:

@@ -93,8 +93,11 @@ class Messages:
             await self._stored.mark_embedded(left_out)
         return [_memory(message) for message in found if _worth_remembering(message)]
 
-    async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
-        """Return tenant, user and id of conversations with messages older than a time that memory does not hold."""
+    async def unremembered(self, before: datetime, most: int) -> tuple[list[tuple[str, str, str]], datetime | None]:
+        """Return tenant, user and id of conversations with messages older than a time that memory does not hold.
+
+        Those with the newest ones come first; then the time with which to ask for the rest, None if there is none.
+        """
         return await self._stored.unremembered(before, most)
 
     async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:

@@ -184,8 +184,11 @@ class StoredMessages(Protocol):
     async def unembedded(self, conversation_id: str) -> list[ConversationMessage]:
         """Return the messages that are not marked as held by memory search, oldest first."""
 
-    async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
-        """Return tenant, user and id of conversations with such messages older than a time."""
+    async def unremembered(self, before: datetime, most: int) -> tuple[list[tuple[str, str, str]], datetime | None]:
+        """Return tenant, user and id of conversations with such messages older than a time, newest first.
+
+        Then the time with which to ask for the rest, None if there is none.
+        """
 
     async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
         """Mark these messages as held by memory search, or as not held."""

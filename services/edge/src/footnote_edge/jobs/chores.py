@@ -13,7 +13,7 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.collection_settings import shared
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import together
 from footnote_text import tokens
@@ -66,12 +66,12 @@ class Chores:
         if first is None:
             return ""
         message_id, question = first
-        request = generation.GenerateTitleRequest(
-            scope=scope,
-            first_message=question,
-            settings=await self._model(scope, conversation_id),
-            bounds=(await self._bounds(scope, conversation_id, [message_id]))[message_id],
-        )
+        try:
+            bounds = (await self._bounds(scope, conversation_id, [message_id]))[message_id]
+        except NotFound:  # deleted meanwhile
+            return ""
+        settings = await self._model(scope, conversation_id)
+        request = generation.GenerateTitleRequest(scope=scope, first_message=question, settings=settings, bounds=bounds)
         try:
             ask = partial(self._stages.generation.GenerateTitle, request, timeout=self._timeout)
             response = await until_available(ask, self._ceiling, give_up=give_up)
@@ -88,7 +88,10 @@ class Chores:
     async def embed(self, scope: Scope, conversation_id: str) -> int:
         """Embed the conversation's new messages for memory search and return their number."""
         messages = await self._conversations.messages.unembedded(conversation_id)
-        bounds = await self._bounds(scope, conversation_id, [one.message_id for one in messages])
+        try:
+            bounds = await self._bounds(scope, conversation_id, [one.message_id for one in messages])
+        except NotFound:  # deleted meanwhile
+            return 0
         several = defaultdict[bytes, list[MemoryMessage]](list)
         for one in messages:
             several[bounds[one.message_id].SerializeToString(deterministic=True)].append(one)

@@ -29,13 +29,17 @@ class MemoryBacklog:
     def __init__(self, conversations: Conversations, jobs: Jobs) -> None:
         self._conversations = conversations
         self._jobs = jobs
+        self._before: datetime | None = None
+        """Where the last round ended, which took the newest ones; None where it came to the oldest one."""
 
     async def run(self) -> int:
         """Enqueue the missing jobs; return the number of conversations."""
-        before = datetime.now(UTC) - timedelta(seconds=SETTLED_SECONDS)
+        before = self._before or datetime.now(UTC) - timedelta(seconds=SETTLED_SECONDS)
         period = int(time.time() / AGAIN_SECONDS)
         taken = 0
-        for tenant, user, conversation_id in await self._conversations.messages.unremembered(before, MOST):
+        # Those that are refused for as long as a rule holds must not keep the older ones from their turn.
+        found, self._before = await self._conversations.messages.unremembered(before, MOST)
+        for tenant, user, conversation_id in found:
             scope = system_scope(tenant, user)
             taken += await self._jobs.store_in_memory_again(scope, conversation_id, period)
         if taken:
