@@ -43,8 +43,11 @@ class IdSeed:
     def ordered_id_of(self, number: int) -> str:
         """Return an id for the call's object with this number; in their order, objects are in order of being added.
 
-        It has the form of the ids that indexing makes: the time in microseconds, the number, random digits.
+        It has the form of the ids that indexing makes: the time in microseconds, the number, random digits. A seed of
+        an earlier version, without a time, gives its calls the ids that they had.
         """
+        if abs(int(self.seed[:_TIME], 16) / 1e6 - time.time()) > 2 * KEPT.total_seconds():
+            return self.id_of(f"row {number}")
         return f"{self.seed[:_TIME]}{number:03x}{self.id_of(f'row {number}')[:16]}"
 
 
