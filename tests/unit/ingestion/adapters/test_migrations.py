@@ -45,3 +45,26 @@ async def test_a_document_of_an_older_version_is_read(tmp_path: Path) -> None:
         assert list(stored.document.warnings) == []
     finally:
         await opened.close()
+
+
+async def test_items_of_sources_that_an_older_version_let_expire_stay(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'documents.db'}")
+    origin = {"footnote_source": {"id": "s", "item": "a.txt"}}
+    with engine.begin() as connection:
+        MIGRATIONS.upgrade(connection, "0010")
+        documents = Table("documents", MetaData(), autoload_with=connection)
+        columns = [one for one in documents.columns if not one.nullable]
+        row = {one.name: EMPTY[one.type.python_type] for one in columns} | {"expire_time": 5, "version": 7}
+        lists = dict.fromkeys(("authors", "keywords", "tags"), "[]") | {"structure": ""}
+        for name, metadata in (("item", origin), ("own", {"about": '"footnote_source": {'})):
+            connection.execute(insert(documents).values(row | lists | {"id": name, "metadata": metadata}))
+    engine.dispose()
+    opened = await Database.open("", tmp_path)
+    try:
+        async with opened.read() as reading:
+            rows = {row["id"]: row for row in (await reading.execute(select(schema.documents))).mappings()}
+    finally:
+        await opened.close()
+    assert {name: row["expire_time"] for name, row in rows.items()} == {"item": None, "own": 5}
+    assert [(row["version"], row["relabelled"]) for row in rows.values()] == [(8, 8), (7, None)]
+    assert rows["item"]["update_time"] > 0
