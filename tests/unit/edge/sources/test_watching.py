@@ -1,11 +1,17 @@
-"""A watch whose opening is cancelled is closed with the others, because its thread still opens it."""
+"""Watches of sources: each is closed, and no change that one reports is forgotten."""
 
 import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+from footnote.edge.v1.operations_pb2 import OPERATION_STATE_FAILED, OPERATION_STATE_SUCCEEDED
+from footnote_edge.sources import watching as module
+from footnote_edge.sources.stored import COMPLETE, LISTING
 from footnote_edge.sources.watching import SourceWatches
 
 PATIENCE = 10.0
@@ -41,6 +47,11 @@ class Slow:
 class Row:
     id: str = "s"
     etag: str = "e"
+    paused: bool = False
+    deleting: bool = False
+    in_step_time: datetime | None = None
+    run_id: str = "r"
+    run_listed: int = LISTING
 
 
 class Book:
@@ -70,3 +81,75 @@ async def test_a_watch_whose_opening_was_cancelled_is_closed() -> None:
     await watching.close()
     [opened] = kind.opened
     assert opened.closed
+
+
+@dataclass
+class Runs:
+    """One watched source, and the run of it that another replica or a caller has begun."""
+
+    row: Row = field(default_factory=Row)
+    run: Any = None
+    begun: int = 0
+    change: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.kinds = {"runs": self}
+
+    def of(self, row: Row) -> tuple[Any, object]:
+        return self, None
+
+    def watch(self, opening: object, changed: Callable[[], None]) -> Opened:
+        self.change = changed
+        return Opened()
+
+    async def watchable(self, kinds: object, most: int) -> list[Row]:
+        return [self.row]
+
+    async def read(self, name: str) -> Any:
+        return self.row if name == "s" else self.run
+
+    async def active(self, source_id: str) -> Any:
+        return self.run
+
+    async def follow(self, row: Row, active: object) -> None: ...
+
+    async def begin(self, row: Row) -> Any:
+        if self.run.end_time is None:
+            return None
+        self.begun += 1
+        return SimpleNamespace(id="another")
+
+    def other(self) -> None:
+        self.run = SimpleNamespace(id="r", failed_only=False, create_time=datetime.now(UTC), end_time=None, state=0)
+
+    def end(self, listed: int, state: int) -> None:
+        self.row.run_listed, self.run.end_time, self.run.state = listed, datetime.now(UTC), state
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """A watched source; nothing waits for quiet."""
+    monkeypatch.setattr(module, "_QUIET", 0.0)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.0)
+    return Runs()
+
+
+@pytest.mark.parametrize(("state", "begun"), [(OPERATION_STATE_FAILED, 1), (OPERATION_STATE_SUCCEEDED, 0)])
+async def test_a_change_waits_for_the_end_of_another_runs_listing(runs: Runs, state: int, begun: int) -> None:
+    watching = SourceWatches(*cast(Any, (runs, runs, runs, runs)), most=1)
+    await watching._refresh()  # the opening counts as a change
+    runs.other()
+    assert await watching.begin_changed() == 0
+    runs.end(COMPLETE if begun == 0 else LISTING, state)
+    assert await watching.begin_changed() == begun
+    await watching.close()
+
+
+async def test_a_change_after_another_runs_listing_does_not_go_with_an_earlier_one(runs: Runs) -> None:
+    watching = SourceWatches(*cast(Any, (runs, runs, runs, runs)), most=1)
+    await watching._refresh()
+    runs.other()
+    runs.end(COMPLETE, OPERATION_STATE_SUCCEEDED)
+    runs.change()
+    assert await watching.begin_changed() == 1
+    await watching.close()

@@ -20,7 +20,7 @@ from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.sources.ports import SourceRefused, SourceUnavailable, Watch
 from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.schedule import Schedule
-from footnote_edge.sources.stored import LISTING, PARTIAL, SourceStore, StoredSource
+from footnote_edge.sources.stored import COMPLETE, LISTING, SourceStore, StoredSource
 
 CHECK_SECONDS = 1.0
 """Seconds between two checks of what the watches report."""
@@ -44,8 +44,8 @@ class _Watched:
     watch: Watch | None = None
     """None: it cannot be watched."""
     opened: float = 0.0
-    since: datetime | None = None
-    """Time of the first change since the last run."""
+    latest: datetime | None = None
+    """Time of the latest change since the last run."""
     first: float = 0.0
     last: float = 0.0
     not_before: float = 0.0
@@ -57,13 +57,17 @@ class _Watched:
         """Note a change; called by the watch's thread."""
         now = time.monotonic()
         self.last = now
-        if self.since is None:
+        if self.latest is None:
             self.first = now
-            self.since = datetime.now(UTC)
+        self.latest = datetime.now(UTC)
+
+    def keep(self, change: datetime | None) -> None:
+        """Let a change wait further, unless a later one does."""
+        self.latest = self.latest or change
 
     def is_due(self, now: float) -> bool:
         """Return whether a run should begin."""
-        if self.since is None or now < self.not_before:
+        if self.latest is None or now < self.not_before:
             return False
         return now - self.last >= _QUIET or now - self.first >= _MOST_DELAY
 
@@ -109,16 +113,16 @@ class SourceWatches:
         row = await self._store.read(source_id)
         if row is None or row.paused or row.deleting:
             return False
-        since, one.since = one.since, None  # the run may miss later changes
+        latest, one.latest = one.latest, None  # the run may miss later changes
         try:
-            if since is None or await self._is_covered(row, since):
+            if latest is None or await self._is_covered(row, latest):
                 return False
             operation = await self._schedule.begin(row)
         except BaseException:
-            one.since = since
+            one.keep(latest)
             raise
-        if operation is None:  # the run in progress may have listed the source before the change
-            one.since = since
+        if operation is None:  # the run in progress may have listed the source before the change, or its listing fail
+            one.keep(latest)
             one.not_before = time.monotonic() + CHECK_SECONDS
             if (active := await self._store.active(source_id)) is not None:
                 await self._schedule.follow(row, active)
@@ -127,14 +131,14 @@ class SourceWatches:
         _log.info("source_change_noticed", source_id=source_id)
         return True
 
-    async def _is_covered(self, row: StoredSource, since: datetime) -> bool:
-        """Return whether a run that began after a change lists the source, or has listed it whole."""
-        if row.in_step_time is not None and utc(row.in_step_time) >= since:
+    async def _is_covered(self, row: StoredSource, latest: datetime) -> bool:
+        """Return whether a run that began after the latest change has listed the source whole, and has not failed."""
+        if row.in_step_time is not None and utc(row.in_step_time) >= latest:
             return True
-        last = await self._operations.read(row.run_id) if row.run_id and row.run_listed != PARTIAL else None
-        if last is None or last.failed_only or utc(last.create_time) < since:
+        last = await self._operations.read(row.run_id) if row.run_id and row.run_listed == COMPLETE else None
+        if last is None or last.failed_only or utc(last.create_time) < latest:
             return False
-        return last.end_time is None or (row.run_listed != LISTING and last.state == OPERATION_STATE_SUCCEEDED)
+        return last.end_time is None or last.state == OPERATION_STATE_SUCCEEDED
 
     async def _look_at_listing(self, source_id: str, one: _Watched) -> None:
         """Let a source rest as long as its last listing took: one that always changes is read half of the time."""
