@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote_kit.errors import NotFound
 
 from footnote_edge.ports import Stages
@@ -15,6 +16,7 @@ AGAIN_SECONDS = 10.0
 """Seconds without an end of a document after which awaited documents are read by their ids; doubled while none ends."""
 MOST_AGAIN_SECONDS = 600.0
 """Maximum seconds between two such readings."""
+_PAGE = 500
 
 
 @dataclass(slots=True)
@@ -65,6 +67,19 @@ class Feed:
         except NotFound:
             return None
         return found
+
+    async def failed(self, scope: Scope, collection_id: str) -> set[str]:
+        """Return the ids of a collection's documents in ERROR."""
+        request = ingestion.ListDocumentsRequest(
+            scope=scope, collection_ids=[collection_id], states=[DOCUMENT_STATE_ERROR], page_size=_PAGE
+        )
+        found = set[str]()
+        while True:
+            page = await self._ingestion.ListDocuments(request, timeout=self._timeout)
+            found.update(one.id for one in page.documents)
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
 
 
 class Recheck:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
-from footnote_kit.errors import FailedPrecondition
+from footnote_kit.errors import FailedPrecondition, NotFound
 
 from footnote_edge.jobs.changes import Feed, Recheck
 from footnote_edge.jobs.retrying import until_available
@@ -70,10 +70,18 @@ class DocumentFollower:
         self, scope: Scope, source: StoredSource, holder: Holder, stopped: Callable[[], Awaitable[bool]]
     ) -> None:
         """Record failed items as in step whose documents were indexed since, as by a reindexing."""
-        last = ""
+        last, failed = "", set[str]()
         while not await stopped() and (rows := await self._items.not_indexed(source.id, last, _CHECK_BATCH)):
+            if not last:  # most have failed for good: a look at each in every run would take longer with each of them
+                listing = partial(self._feed.failed, scope, source.collection_id)
+                try:
+                    failed = await until_available(listing, self._ceiling)
+                except NotFound:  # the collection is being deleted
+                    return
             indexed: dict[str, dict[str, Any]] = {}
             for row in rows:
+                if row.document_id in failed:
+                    continue
                 document = await until_available(partial(self._feed.document, scope, row.document_id), self._ceiling)
                 if document is None or document.state != DOCUMENT_STATE_INDEXED or document.sha256 != row.sha256:
                     continue
