@@ -50,6 +50,12 @@ def test_what_the_prompt_wants_to_be_said_is_shown(marks: str) -> None:
     assert hidden(GLOSSARY)[1]
 
 
+@pytest.mark.parametrize("own", ["e", "sources", "the"])
+def test_a_short_text_of_the_caller_shows_no_other_instructions(own: str) -> None:
+    leak = policy.PromptLeak(policy.instructions_in(f"{own}\n\n- {INSTRUCTIONS}", [own]))
+    assert leak(INSTRUCTIONS)[1]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(

@@ -127,11 +127,13 @@ class PromptLeak:
 def instructions_in(system: str, quotable: Sequence[str]) -> str:
     """Return a system prompt without its sources and without what an answer may quote from it.
 
-    That is the `quotable` texts, and what it has in quotation marks: words that it wants to be said.
+    That is the `quotable` texts, and what it has in quotation marks: words that it wants to be said. A text too short
+    to count as copied stays: cut out wherever it stands, a word or a letter would break all other instructions up.
     """
     text = _without_parts(system)
-    for sentence in filter(None, quotable):
-        text = text.replace(sentence, "\n")
+    for sentence in quotable:
+        if len(_WORD.findall(sentence)) >= _SHORTEST_LEAK:
+            text = text.replace(sentence, "\n")
     return _QUOTED.sub("\n", text)
 
 
