@@ -94,7 +94,15 @@ def test_every_single_boundary_gives_the_same_citations() -> None:
 
 
 _BITS = ["The stock is 150. ", "It grew. ", "\n", "- one ", "[1]", " [2] ", "Dr. Who ", "\n\n", "1. a "]
-_BITS += ["Item | Value\n", "---|---\n", "\nfee | 40 [1]\n", "Rights:\n"]
+_BITS += [
+    "Item | Value\n",
+    "---|---\n",
+    "\nfee | 40 [1]\n",
+    "Rights:\n",
+    "\n## Sources\n",
+    "\n- Sources:\n",
+    "[2] Rules\n",
+]
 
 
 @given(pieces=st.lists(st.sampled_from(_BITS), max_size=20))

@@ -43,8 +43,8 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
             if first >= begin:
                 result += of_row(text, row, context.header, here)
             continue
-        if first < begin and (number in code or _LIST_MARK.match(text[first:last])):
-            continue  # it adds nothing to the lines after it
+        if first < begin and (number in code or _adds_nothing(text[first:last])):
+            continue
         plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
         if number not in code and (quote := _BLOCK_QUOTE.match(plain)):
             plain = " " * quote.end() + plain[quote.end() :]
@@ -148,6 +148,11 @@ def _is_entry(text: str, first: int, last: int, plain: str, markers: Sequence[Pl
     own = [marker for marker in markers if first <= marker.start < last and not marker.words]
     lead = text[first : own[0].start].strip(" \t-*•") if own else "."
     return not lead and len(own) == 1 and plain.rstrip()[-1:] not in set(".!?。！？…|")
+
+
+def _adds_nothing(line: str) -> bool:
+    """Return whether a line is a list item or heading that says nothing about the lines after it."""
+    return _LIST_MARK.match(line) is not None and not phrases.is_source_list(line)
 
 
 def _extend(context: Context, plain: str, *, entry: bool) -> None:
