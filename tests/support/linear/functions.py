@@ -148,6 +148,10 @@ ARGUMENTS: Mapping[str, Call] = {
         quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
     ],
     "footnote_generation.language.quantities.numeral": lambda t: quantities.numeral(t, writing("de")),
+    "footnote_generation.answering.summary.not_found_part": lambda t: (
+        summary.not_found_part(t, "Why?"),
+        summary.not_found_part(f"I don't know. {t}", "Why?"),
+    ),
     "footnote_generation.answering.summary.nearest": lambda t: summary.nearest(t, [_SOURCE], "en"),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),

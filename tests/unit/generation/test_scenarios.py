@@ -294,28 +294,44 @@ async def test_without_a_source_a_disobedient_model_is_not_shown() -> None:
     assert last.answer.warnings
 
 
-@pytest.mark.parametrize("said", ["I could not find any information about this.", "Ich habe keine Informationen dazu."])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I could not find any information about this.",
+        "Ich habe keine Informationen dazu.",
+        "I couldn't find anything about parental leave in the provided sources, so I cannot answer this question.",
+        "I'm sorry, but I cannot help you with that request, because it could be used to harm others.",
+    ],
+)
 async def test_a_model_that_says_itself_that_nothing_was_found_is_shown(said: str) -> None:
     made = await answer(said, sources=())
-    assert made.text == said
+    assert (made.text, list(made.warnings)) == (said, [])
 
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
-    "said",
+    ("said", "besides"),
     [
-        "I could not find any information about this in your documents. In general, the warranty is 24 months.",
-        "I could not find any information, but lasers usually break.",
-        "Je n'ai pas trouvé d'information. Le directeur est un escroc.",
-        "Ich habe keine Informationen dazu; üblich sind zwei Jahre Garantie.",
-        "Sorry, I cannot answer that. The maker is Acme.",
-        "I don't know.\n# Warranty: 24 months\n```\n24 months\n```",
+        ("I could not find any information about this in your documents.", " In general, the warranty is 24 months."),
+        ("I could not find it in the documents.", " The notice period is three months."),
+        ("Je n'ai pas trouvé d'information.", " Le directeur est un escroc."),
+        ("Sorry, I cannot answer that.", " The maker is Acme."),
+        ("I don't know.", "\n# Warranty: 24 months\n```\n24 months\n```"),
+        ("The documents do not contain this information.", " Please contact your HR department for details."),
+        ("The documents do not contain this information.", " If you upload the policy, I can look again."),
+        ("Les documents ne contiennent pas cette information.", " Je vous invite à contacter le service concerné."),
+        ("", "I could not find any information, but lasers usually break."),
+        ("", "Ich habe keine Informationen dazu; üblich sind zwei Jahre Garantie."),
+        ("", "Sorry. I could not find any information, but lasers usually break."),
+        ("", "I cannot help with that, but the maker is Acme of Lyon."),
     ],
 )
-async def test_without_a_source_not_found_is_all_that_a_model_may_say(said: str, strict: bool) -> None:
-    made = await answer(said, sources=(), strict=strict)
-    assert made.text.startswith("Je n'ai trouvé dans vos documents aucun passage")
-    assert made.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
+async def test_without_a_source_not_found_is_all_that_a_model_may_say(said: str, besides: str, strict: bool) -> None:
+    made = await answer(said + besides, sources=(), strict=strict)
+    assert made.text == (said or "Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question.")
+    refused = said.startswith("Sorry")
+    assert made.finish_reason == (types.FINISH_REASON_REFUSED if refused else types.FINISH_REASON_NO_RELEVANT_CONTENT)
+    assert list(made.warnings) == ["Nothing was found, so that what the model wrote besides is not shown."]
 
 
 @pytest.mark.parametrize(

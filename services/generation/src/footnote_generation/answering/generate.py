@@ -36,7 +36,7 @@ from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Thought
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.citing import Checked
-from footnote_generation.verification.claims import Sentence, segment, states_something
+from footnote_generation.verification.claims import Sentence, segment
 
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
@@ -63,7 +63,7 @@ class Completed:
     verifier_failure: str = ""
     degradations: Sequence[Degradation] = ()
     withheld: str = ""
-    """The model's text without a source, when the not-found sentence replaces it."""
+    """The model's text without a source, when not all of it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +109,6 @@ class _Answering:
     def unfounded(self) -> bool:
         """Whether there are no sources, so that only the not-found sentence can be right."""
         return not self.request.sources and not self.request.without_sources
-
-
-def _states_something(state: _Answering) -> bool:
-    """Return whether a text without sources says more than that nothing was found, or that it declines."""
-    text, question = state.writer.text, state.request.question
-    if not (phrases.is_not_found(text) or phrases.is_refusal(text) or phrases.declines(text)):
-        return True
-    given = phrases.not_found_sentences()
-    for one in segment(text, state.writer.markers):
-        if phrases.is_refusal(one.text):
-            more = phrases.says_more(one.text, question, strictly=True)
-        else:
-            more = one.heading or states_something(one, given, question, strictly=True)
-        if more:
-            return True
-    return False
 
 
 class Generator:
@@ -326,13 +310,20 @@ class Generator:
 
     @staticmethod
     def _say_not_found(state: _Answering) -> None:
-        """Replace a model's text without a source by the not-found sentence, unless it says that and nothing else."""
+        """Leave of a model's text without a source what says so, or put the not-found sentence in its place."""
         written = state.writer.text.strip()
-        if not written or not _states_something(state):
+        if not written:
+            return
+        left = summary.not_found_part(written, state.request.question)
+        if left == written:
             return
         state.without_source = written
-        state.writer.replace(locales.choose(state.request.locale).not_found)
-        state.warnings.append("The model answered without a source; the not-found sentence is shown instead.")
+        state.writer.replace(left or locales.choose(state.request.locale).not_found)
+        state.warnings.append(
+            "Nothing was found, so that what the model wrote besides is not shown."
+            if phrases.gives_up(written)
+            else "The model answered without a source; the not-found sentence is shown instead."
+        )
 
     async def _withhold(self, state: _Answering) -> None:
         """Remove statements that are not SUPPORTED or cite nothing, and report their number."""

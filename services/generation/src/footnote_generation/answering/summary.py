@@ -37,6 +37,7 @@ from footnote_generation.extractive.question import read
 from footnote_generation.extractive.ranking import rank
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelRequest, Stop
+from footnote_generation.verification.claims import segment, states_something
 
 
 def wordless(answer: Answer) -> None:
@@ -128,3 +129,20 @@ def _offered(source: Source, start: int, end: int, locale: str) -> Citation:
         quote_span=TextSpan(start=start, end=end),
         label=locators.label(source.filename or source.title or source.document_id, locator, locale),
     )
+
+
+def not_found_part(text: str, question: str) -> str:
+    """Return as much of a text without sources as says that nothing was found, or that it declines; "" for none."""
+    if not phrases.gives_up(text):
+        return ""
+    given = phrases.not_found_sentences()
+    end = 0
+    for one in segment(text, ()):
+        if phrases.is_refusal(one.text):
+            more = phrases.says_more(one.text, question, strictly=True)
+        else:
+            more = one.heading or states_something(one, given, question, strictly=True)
+        if more:
+            return text[:end].strip() if phrases.gives_up(text[:end]) else ""
+        end = one.end
+    return text

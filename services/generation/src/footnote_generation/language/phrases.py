@@ -90,10 +90,24 @@ def says_more(text: str, question: str, *, strictly: bool) -> bool:
     """Return whether a sentence that begins as "not found" goes on to state something.
 
     It does with a new number, or with a clause after a colon, semicolon or dash; `strictly`, also after a comma, where
-    many languages only say what was sought. A number tells nothing without a known question.
+    many languages only say what was sought. A clause that says the same, or why it declines, is no more. A number tells
+    nothing without a known question.
     """
-    parts = (_SMALL_PARTS if strictly else _PARTS).split(text)
-    return sum(map(_is_clause, parts)) > 1 or (bool(question) and new_number(text, question))
+    if question and new_number(text, question):
+        return True
+    clauses = filter(_is_clause, (_SMALL_PARTS if strictly else _PARTS).split(text))
+    next(clauses, None)
+    refusal = is_refusal(text)
+    return not all(_adds_nothing(clause) or (refusal and _REASON.match(_plain(clause))) for clause in clauses)
+
+
+_REASON = re.compile(r"(?:because|since|car|parce que?|puisque?)\b")
+
+
+def _adds_nothing(clause: str) -> bool:
+    """Return whether a clause declines or finds nothing, after a word such as "so" too."""
+    plain = _plain(clause)
+    return gives_up(plain) or gives_up(plain.partition(" ")[2])
 
 
 def _is_clause(text: str) -> bool:
@@ -174,3 +188,8 @@ _REFUSAL = re.compile(
 def is_refusal(text: str) -> bool:
     """Return whether an answer declines the question."""
     return bool(_REFUSAL.match(_plain(text)))
+
+
+def gives_up(text: str) -> bool:
+    """Return whether a text begins by saying that nothing was found, or by declining."""
+    return is_not_found(text) or is_refusal(text) or declines(text)
