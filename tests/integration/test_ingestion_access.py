@@ -18,7 +18,7 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER
 from footnote_ingestion.app import build
 from footnote_kit.authorizer import FRESH_SECONDS
-from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, PermissionDenied, Unavailable
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, NotFound, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support import postgres
@@ -332,6 +332,18 @@ async def test_while_indexing_is_down_what_was_known_serves_reading_and_uploads(
     assert await exists(served, document_id)
     job = Client(served, scope("gus", ROLE_SYSTEM))
     await job.move(document_id, DOCUMENT_STATE_PROCESSING)
+
+
+@sqlite_alone("served")
+@pytest.mark.parametrize("who", ["gus", "adm"])
+async def test_an_upload_waits_once_for_a_silent_indexing(served: Served, authority: AccessDouble, who: str) -> None:
+    client = Client(served, scope("adm", ROLE_ADMIN) if who == "adm" else CALLERS["of the group that writes"][0])
+    await client.upload(b"first", collection="private")
+    authority.down = DeadlineExceeded("The store stands still")
+    time.sleep(FRESH_SECONDS)  # noqa: ASYNC251 - nothing else is to happen meanwhile
+    authority.calls.clear()
+    assert (await client.upload(b"second", collection="private")).document.id
+    assert len(authority.calls) == 1
 
 
 async def test_a_list_over_thousands_of_collections(tmp_path: Path) -> None:

@@ -152,7 +152,14 @@ async def test_of_administrators_and_services_everything_is_known() -> None:
     assert await desk.authorizer.exists(scope(ROLE_ADMIN), "a")
     assert await desk.authorizer.exists(scope(ROLE_SYSTEM), "anything")
     desk.down = Unavailable("gone")
-    assert await desk.authorizer.exists(scope(ROLE_ADMIN), "anything")
+    asked = len(desk.asked)
+    for _ in range(2):
+        assert await desk.authorizer.exists(scope(ROLE_ADMIN), "anything")
+    assert len(desk.asked) == asked + 1
+    assert desk.authorizer.silent
+    desk.now += 2
+    desk.down = None
+    assert not await desk.authorizer.exists(scope(ROLE_ADMIN), "anything")
 
 
 async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

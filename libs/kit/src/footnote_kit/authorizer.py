@@ -104,12 +104,15 @@ class Authorizer:
 
     async def exists(self, scope: Scope, collection_id: str) -> bool:
         """Return whether a collection exists, for scopes with all rights; True while indexing does not respond."""
-        if is_system(scope):
+        if is_system(scope) or self.silent:
             return True
         try:
-            return collection_id in await self._ask(scope, [collection_id])
+            found = await self._ask(scope, [collection_id])
         except (Unavailable, DeadlineExceeded):
+            self._silent.failed()
             return True
+        self._silent.answered()
+        return collection_id in found
 
     async def visible(self, scope: Scope) -> frozenset[str] | None:
         """Return the ids of all collections that a scope may read; None for a scope that may read all."""
@@ -131,12 +134,17 @@ class Authorizer:
         self._lists[who] = (now, found)
         return found
 
+    @property
+    def silent(self) -> bool:
+        """Whether indexing has just failed to respond, so that another call would only wait."""
+        return self._silent.rest > 0
+
     def forget(self, tenant_id: str) -> None:
         """Discard cached access to a tenant's collections, because this process changed one of them."""
         self._forgotten[tenant_id] = self._clock()
 
     def _good_for(self) -> float:
-        return KNOWN_SECONDS if self._silent.rest else FRESH_SECONDS
+        return KNOWN_SECONDS if self.silent else FRESH_SECONDS
 
     def _known(self, scope: Scope, who: bytes, ids: Sequence[str], seconds: float) -> dict[str, Access]:
         now, since = self._clock(), self._forgotten.get(scope.tenant_id, _NEVER)

@@ -35,6 +35,10 @@ class Collections(Protocol):
     async def visible(self, scope: Scope) -> frozenset[str] | None:
         """Return all collections that a scope may read; None for every one."""
 
+    @property
+    def silent(self) -> bool:
+        """Whether indexing has just failed to respond, so that another call would only wait."""
+
 
 class Documents(Protocol):
     """The table; see `adapters.documents.DocumentTable` for the methods."""

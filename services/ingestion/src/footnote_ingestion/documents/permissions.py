@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import Access, check, collection_missing, document_missing, sees_all
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import NotFound, Unavailable
 
 from footnote_ingestion.model.values import Stored
 from footnote_ingestion.ports import Collections, Documents
@@ -20,6 +21,12 @@ class Permissions:
     def __init__(self, documents: Documents, collections: Collections) -> None:
         self._documents = documents
         self._collections = collections
+
+    async def still_to_upload(self, scope: Scope, collection_id: str) -> None:
+        """Check again what `to_upload` allowed; while nobody can say, its answer counts."""
+        if not self._collections.silent:
+            with suppress(Unavailable):
+                await self.to_upload(scope, collection_id, exact=True)
 
     async def to_upload(self, scope: Scope, collection_id: str, *, exact: bool = False) -> None:
         """Raise NotFound or PermissionDenied unless the caller may put documents into a collection."""

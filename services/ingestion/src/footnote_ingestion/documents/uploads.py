@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -15,7 +15,7 @@ from footnote.types.v1.document_pb2 import DocumentFile
 from footnote_kit import transient_errors
 from footnote_kit.access import Access
 from footnote_kit.document_files import newest
-from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, Unavailable
+from footnote_kit.errors import FootnoteError, Internal, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, span
 from google.protobuf.struct_pb2 import Struct
@@ -212,9 +212,9 @@ class Uploads:
             for index, kind in kinds.items():
                 document = _new_document(scope, arrivals[index].new, arrivals[index].received, kind)
                 wanted[index] = replace(wanted[index], new=Stored(document, keys[index], "", 1))
-            with suppress(Unavailable):  # while nobody can say, the check at the beginning counts
+            if wanted:
                 # A deletion of the collection, which a long transfer may outlast, would not find what is added now.
-                await self._permissions.to_upload(scope, collection_id, exact=True)
+                await self._permissions.still_to_upload(scope, collection_id)
             ended = await self._documents.add(scope.tenant_id, collection_id, quota, list(wanted.values()))
             for index, one in zip(wanted, ended, strict=True):
                 if isinstance(one, Added):
