@@ -18,6 +18,8 @@ FOOTNOTE_VECTOR_STORE_URI: {{ include "footnote.milvusUri" . | quote }}
 # Endpoints take a moment to forget a pod that ends.
 FOOTNOTE_DRAIN_SECONDS: "5"
 FOOTNOTE_METRICS_PORT: "9464"
+# So many fit into the limit of ingestion's memory: see `workers` in the values.
+FOOTNOTE_INGESTION_TABLE_QUERIES: "2"
 {{- with .Values.models }}
 {{- with .embedding.provider }}
 FOOTNOTE_EMBEDDING_PROVIDER: {{ . | quote }}
@@ -105,7 +107,6 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
 {{- if eq .stage "ingestion" }}
 # With the processes that read and check files, below the limit: see `workers` in the values.
 - {name: FOOTNOTE_INGESTION_WORKERS, value: {{ $own.workers | quote }}}
-- {name: FOOTNOTE_INGESTION_TABLE_QUERIES, value: "2"}
 {{- with $values.objectStorage.url }}
 - {name: FOOTNOTE_INGESTION_BLOB_URL, value: {{ . | quote }}}
 {{- end }}
