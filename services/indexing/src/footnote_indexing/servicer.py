@@ -92,7 +92,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
         still = epoch if epoch == self._contents.epoch else ""
         epochs.send(context, Epochs(still, self._contents.still_of_collections(of_collections)))
-        return pb.GetCollectionResponse(collection=collection, settings_digest=settings_digest(found.counting))
+        return pb.GetCollectionResponse(collection=collection, settings_digest=settings_digest(found.effective))
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
         """Return a page of collections."""

@@ -30,7 +30,7 @@ _CHANGEABLE = ("name", "description", "metadata", "visibility", "settings", "gra
 class Found(Stored):
     """A collection as stored, without counts, and the searched index version."""
 
-    counting: collection_pb2.CollectionSettings
+    effective: collection_pb2.CollectionSettings
     """Its effective settings: its own, else the deployment's, else built-in defaults."""
 
 
@@ -212,7 +212,7 @@ class Collections:
         Counting takes longer the more documents it has.
         """
         collection = (await self.with_counts(scope, [found]))[0] if counted else _shown(scope, found)
-        collection.effective_settings.CopyFrom(found.counting)
+        collection.effective_settings.CopyFrom(found.effective)
         for group in ("retrieval", "rerank", "prompt", "generation"):
             collection.effective_settings.ClearField(group)
         return collection
@@ -229,8 +229,8 @@ class Collections:
         return self._found(meant[0])
 
     def _found(self, stored: Stored) -> Found:
-        counting = resolve(self._deployment, stored.collection.settings)
-        return Found(stored.collection, stored.index_version, counting)
+        effective = resolve(self._deployment, stored.collection.settings)
+        return Found(stored.collection, stored.index_version, effective)
 
 
 def _shown(scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:

@@ -94,8 +94,8 @@ class DocumentIndexing:
         cutters: Cutters,
     ) -> None:
         self._cutters = cutters
-        self._counting = found.counting
-        self._document = dated(document, found.counting)
+        self._effective = found.effective
+        self._document = dated(document, found.effective)
         self._writers = writers
         self._settings = settings
         self._batches: asyncio.Queue[list[Draft] | None] = asyncio.Queue(maxsize=2 * _WORKERS)
@@ -111,7 +111,7 @@ class DocumentIndexing:
         Raises Unavailable(PROVIDER_FAILED or STORE_UNAVAILABLE), Aborted when the document was removed meanwhile, and
         InvalidArgument when the stream of parts breaks off. Nothing becomes visible then.
         """
-        mark, digest = fingerprint(self._document, self._counting), settings_digest(self._counting)
+        mark, digest = fingerprint(self._document, self._effective), settings_digest(self._effective)
         done = [await self._open(writer, mark) for writer in self._writers]
         first = done[0]
         if first is not None and all(entry is not None for entry in done):
@@ -135,7 +135,7 @@ class DocumentIndexing:
 
     async def _open(self, writer: RevisionWriter, mark: str) -> Entry | None:
         """Open the revision; return its entry if it is complete already."""
-        opened = await writer.open(mark, self._counting.chunking.contextual_header)
+        opened = await writer.open(mark, self._effective.chunking.contextual_header)
         before = opened.before
         return before if before is not None and before.state == CURRENT else None
 
@@ -149,7 +149,7 @@ class DocumentIndexing:
 
     async def _write_and_publish(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
         vectors = self._sentence_vectors(asyncio.get_running_loop())
-        async with self._cutters.cutting(self._document, self._counting, vectors) as cutter:
+        async with self._cutters.cutting(self._document, self._effective, vectors) as cutter:
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._read(parts, cutter))

@@ -112,7 +112,7 @@ class GroupIndexing:
                 if cut:
                     await self._write(index_version, vectorizer, cut)
                     refused = await self._ledger.publish_new({key: one.values() for key, one in cut.items()})
-                    digest = settings_digest(found.counting)
+                    digest = settings_digest(found.effective)
                     for key, one in cut.items():
                         outcomes[keys[key]] = refused.get(key) or _result(one, digest)
                     await self._clean_up(index_version, refused)
@@ -121,7 +121,7 @@ class GroupIndexing:
     async def _index_version(self, found: Found) -> IndexVersion:
         """Return the one index version to write to."""
         targets = await self._moves.targets(found)
-        if len(targets) != 1 or brings_own(targets[0].embedding) or registry.needs_vectors(found.counting.chunking):
+        if len(targets) != 1 or brings_own(targets[0].embedding) or registry.needs_vectors(found.effective.chunking):
             raise FailedPrecondition("This collection takes its documents one by one")
         return targets[0]
 
@@ -129,12 +129,12 @@ class GroupIndexing:
         """Announce the documents that are new, and cut them; those without a chunk are left to `Documents.index`."""
         if not members:
             return {}
-        documents = {key: dated(member.document, found.counting) for key, member in members.items()}
-        marks = {key: fingerprint(document, found.counting) for key, document in documents.items()}
-        new = await self._ledger.open_new(marks, found.counting.chunking.contextual_header)
+        documents = {key: dated(member.document, found.effective) for key, member in members.items()}
+        marks = {key: fingerprint(document, found.effective) for key, document in documents.items()}
+        new = await self._ledger.open_new(marks, found.effective.chunking.contextual_header)
         cut: dict[RevisionKey, _Cut] = {}
         for key in (key for key in members if key in new):
-            async with self._cutters.cutting(documents[key], found.counting, _no_vectors) as cutter:
+            async with self._cutters.cutting(documents[key], found.effective, _no_vectors) as cutter:
                 parsed = members[key].parsed
                 assert parsed is not None
                 drafts = [*await cutter.feed(members[key].blocks), *await cutter.finish(parsed)]

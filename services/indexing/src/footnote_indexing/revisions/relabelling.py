@@ -49,7 +49,7 @@ class Relabelling:
         if not document.id:
             raise InvalidArgument.field("document.id", "is required")
         found = await self._collections.find(scope, document.collection_id, Access.WRITE)
-        document = dated(document, found.counting)
+        document = dated(document, found.effective)
         expire_at = document.expire_time.ToMilliseconds() if document.HasField("expire_time") else None
         index_versions = {one.number: one for one in await self._index_versions.all_of(found.collection.id)}
         changed = 0

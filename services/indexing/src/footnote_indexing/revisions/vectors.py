@@ -240,7 +240,7 @@ def _stored(
 
 
 def _row(scope: scope_pb2.Scope, found: Found, key: RevisionKey, id_: str, row: VectorRow, vector: Vectors) -> Row:
-    described = dated(stored_document_pb2.Document(), found.counting)
+    described = dated(stored_document_pb2.Document(), found.effective)
     chunk = passage_pb2.Chunk(
         id=chunk_id(key.document_id, key.revision, 0), tenant_id=scope.tenant_id, owner_id=scope.user_id,
         collection_id=found.collection.id, document_id=id_, revision=key.revision, text=row.text,
