@@ -216,6 +216,7 @@ DAYS = "Part,Due,Width\nBeam,03/04/2025,5\nBar,{},8\n"
         (DAYS.format("25/12/2025"), "The due of Beam is 3 April 2025 [1]."),
         (DAYS.format("12/25/2025"), "The due of Beam is 4 March 2025 [1]."),
         ("Produit,Prix,Ville\nArticle,5,a\nBanc,7,b\n", "Le prix de l'article est 5 [1]."),
+        ("Artigo,Preço (€),Estado\nPorto,550,em armazém\nBraga,1250,esgotado\n", "O preço no Porto é 550 € [1]."),
     ],
 )
 def test_the_value_of_a_cell_with_its_unit_is_supported(tmp_path: Path, table: str, statement: str) -> None:
@@ -245,6 +246,7 @@ def test_the_value_of_a_cell_with_its_unit_is_supported(tmp_path: Path, table: s
         (ROLES, "Reader — Vault: no access [1]."),
         (GUARANTEES, "La garantía del Básico es incluida [1]."),
         (GUARANTEES, "La garantía de Pro no es incluida [1]."),
+        (GUARANTEES, "Garantía de Pro: no incluida [1]."),
         (LIMITS, "The limit of Lead is 5 mg [1]."),
         (LIMITS, "The limit of Tin is < 7 mg [1]."),
         (LIMITS, "The limit of Zinc is < 9 mg [1]."),

@@ -205,7 +205,7 @@ def check(statement: str, cells: Cells) -> Found | None:
         if rest is None:
             continue
         # Of "Price" and "Net price", the header with more of the statement's words is meant.
-        size = len(wording.tied(rest, statement))
+        size = len(wording.tied(rest, statement, cells.language))
         if least < 0 or size <= least:
             best = [*best, (value, rest)] if size == least else [(value, rest)]
             least = size
@@ -215,7 +215,7 @@ def check(statement: str, cells: Cells) -> Found | None:
     if len({verdict for _, verdict in verdicts}) > 1:
         return None  # several cells have these headers, and not all hold this value
     value, verdict = verdicts[0]
-    written = wording.written(wording.tied(best[0][1], statement))
+    written = wording.written(wording.tied(best[0][1], statement, cells.language))
     return _found(value.cell, value.row, bool(verdict), written)
 
 
@@ -238,7 +238,9 @@ def at(statement: str, spans: Iterable[tuple[int, int]], source: Source, cells: 
                 rest = _taken(rest, way) or rest
             verdict = _agrees(value, rest, statement, cells)
             return (
-                None if verdict is None else _found(cell, row, verdict, wording.written(wording.tied(rest, statement)))
+                None
+                if verdict is None
+                else _found(cell, row, verdict, wording.written(wording.tied(rest, statement, cells.language)))
             )
     return None
 
@@ -277,12 +279,14 @@ def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells
 
     Beside a number, only its magnitude and unit are: what else stands there, in the cell or the statement, may turn it.
     """
-    tied = wording.tied(rest, statement)
+    tied = wording.tied(rest, statement, cells.language)
     if not tied:
         return None
     if (differs := _differs_in_sign(tied, value, statement, cells.decimal)) is not False:
         return None if differs is None else False
-    if wording.is_text(value.plain, rest, statement) and wording.same_case(tied, statement, value.cell.text):
+    if wording.is_text(value.plain, rest, statement, cells.language) and wording.same_case(
+        tied, statement, value.cell.text
+    ):
         return True
     spoken = wording.spoken(tied, statement, cells.decimal)
     written = find(spoken, cells.language)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
+from footnote_text.stopwords import STOP_WORDS
 
 from footnote_generation.verification.normalised import Token, folded, tokens
 
@@ -46,14 +47,20 @@ def _documents() -> frozenset[str]:
 
 
 @cache
-def glues() -> tuple[frozenset[str], ...]:
+def glues() -> Mapping[str, frozenset[str]]:
     """Return the words allowed between the headers and the value of a cell, by locale."""
-    return tuple(frozenset(word.casefold() for word in locales.choose(code).checks.glue) for code in locales.codes())
+    return {code: frozenset(word.casefold() for word in locales.choose(code).checks.glue) for code in locales.codes()}
 
 
 def is_glue(word: str) -> bool:
     """Return whether a folded word is among these of some locale."""
-    return any(word in words for words in glues())
+    return any(word in words for words in glues().values())
+
+
+@cache
+def says_something(language: str) -> frozenset[str]:
+    """Return the common words of a language that are none of these in it: "no" in English, but not in Portuguese."""
+    return frozenset(map(str.casefold, STOP_WORDS.get(language, ()))) - glues().get(language, frozenset())
 
 
 def begins_one(text: str) -> bool:

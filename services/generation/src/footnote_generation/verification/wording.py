@@ -8,7 +8,7 @@ from itertools import pairwise
 from footnote_text import tables
 
 from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
-from footnote_generation.verification.lead_ins import glues, is_glue
+from footnote_generation.verification.lead_ins import glues, is_glue, says_something
 from footnote_generation.verification.normalised import Token, tokens
 
 STAND_IN = "document"  # replaces a place's words, since a lead-in can name a document too
@@ -41,10 +41,11 @@ def written(found: Iterable[Token]) -> str:
     return " ".join(token.text for token in found)
 
 
-def linking(rest: tuple[Token, ...], statement: str) -> frozenset[int]:
-    """Return which tokens of a rest are signs or linking words of one language: "no" links in one, denies in another.
+def linking(rest: tuple[Token, ...], statement: str, language: str) -> frozenset[int]:
+    """Return which tokens of a rest are signs or linking words of one language, by their places.
 
-    Directly after a number a letter, or a last word, is its unit: "5 W", "6 in".
+    None is one that says something else in the source's language (ISO 639-1; "" for English). Directly after a number
+    a letter, or a last word, is its unit: "5 W", "6 in".
     """
     last = max((token.end for token in rest), default=0)
     idle: set[int] = set()
@@ -55,28 +56,28 @@ def linking(rest: tuple[Token, ...], statement: str) -> frozenset[int]:
             # What touches the end of a word is part of it: "BBB+".
             if not (token.text in "+-" and before.isalnum() and not after.isalnum()):
                 idle.add(at)
-        elif is_glue(token.text):
+        elif is_glue(token.text) and token.text not in says_something(language or "en"):
             is_counted = at > 0 and rest[at - 1].text[0].isdigit()
             is_counted = is_counted and not statement[rest[at - 1].end : token.start].strip()
             if not (is_counted and (len(token.text) == 1 or token.end == last)):
                 glue[at] = token.text
     said = set(glue.values())
-    words = max(glues(), key=lambda one: len(one & said)) if said else frozenset[str]()
+    words = max(glues().values(), key=lambda one: len(one & said)) if said else frozenset[str]()
     return frozenset(idle | {at for at, word in glue.items() if word in words})
 
 
-def tied(rest: tuple[Token, ...], statement: str) -> tuple[Token, ...]:
+def tied(rest: tuple[Token, ...], statement: str, language: str) -> tuple[Token, ...]:
     """Return a rest without what links it, a single token whole."""
-    idle = linking(rest, statement) if len(rest) > 1 else ()
+    idle = linking(rest, statement, language) if len(rest) > 1 else ()
     return tuple(token for at, token in enumerate(rest) if at not in idle)
 
 
-def is_text(value: tuple[str, ...], rest: tuple[Token, ...], statement: str) -> bool:
+def is_text(value: tuple[str, ...], rest: tuple[Token, ...], statement: str, language: str) -> bool:
     """Return whether a rest is a whole text and what links it: a value's own words are not left out."""
     plain = tuple(token.text for token in rest)
-    if not value or plain == value or tuple(token.text for token in tied(rest, statement)) == value:
+    if not value or plain == value or tuple(token.text for token in tied(rest, statement, language)) == value:
         return bool(value)
-    idle, size = linking(rest, statement), len(value)
+    idle, size = linking(rest, statement, language), len(value)
     return any(
         plain[begin : begin + size] == value and idle.issuperset((*range(begin), *range(begin + size, len(plain))))
         for begin in range(len(plain) - size + 1)
