@@ -115,3 +115,8 @@ def test_what_is_clear_starts(monkeypatch: pytest.MonkeyPatch, variables: dict[s
     for name, value in variables.items():
         monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}", value)
     assert set(Settings().auth) == {part.strip() for part in variables.get("AUTH", "").split(",") if part.strip()}
+
+
+def test_an_installation_with_a_higher_limit_of_questions_still_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS", "50000")
+    assert Settings().max_question_characters == 20_000

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback
 from footnote_kit.validation import NAME, RULE
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -17,6 +18,9 @@ _SCOPES = re.compile(r"[A-Za-z0-9:/._-]{1,128}(?: [A-Za-z0-9:/._-]{1,128}){0,31}
 
 
 USER_AGENT = "FootnoteBot/1"
+_MOST_QUESTION = 20_000
+
+_log = get_logger(__name__)
 
 
 class Settings(BaseSettings):
@@ -88,8 +92,7 @@ class Settings(BaseSettings):
     max_question_characters: int = Field(
         default=8000,
         ge=1,
-        le=20_000,
-        description="Maximum characters of a question; documents are searched by its first 8000.",
+        description="Maximum characters of a question, up to 20000; documents are searched by its first 8000.",
     )
     grpc_connections: int = Field(default=512, ge=1, description="Maximum gRPC connections.")
     grpc_connections_per_peer: int = Field(
@@ -337,6 +340,13 @@ class Settings(BaseSettings):
             if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is not an origin; write it as https://console.example.org")
         return value
+
+    @field_validator("max_question_characters")
+    @classmethod
+    def _searchable(cls, value: int) -> int:
+        if value > _MOST_QUESTION:  # earlier versions took it
+            _log.warning("question_characters_limited", most=_MOST_QUESTION)
+        return min(value, _MOST_QUESTION)
 
     @field_validator("operator_tenant")
     @classmethod

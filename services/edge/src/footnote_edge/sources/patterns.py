@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -30,15 +30,9 @@ def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     return not any(matches(one, name) for one in exclude)
 
 
-def _few_stars(pattern: str) -> str:
-    if pattern.count("*") > _MOST_STARS:
-        raise ValueError(f"must have at most {_MOST_STARS} *")
-    return pattern
-
-
 _MOST_STARS = 20
 """A pattern is looked for from star to star in each of up to 20 000 links of a page."""
-Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_few_stars)]
+Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Selecting(BaseModel):
@@ -52,6 +46,16 @@ class Selecting(BaseModel):
     exclude: tuple[Pattern, ...] = Field(
         default=(), max_length=100, description="No names that match one of these; * is any text."
     )
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with new settings, though an earlier version may have stored such ones."""
+        patterns = {"include": self.include, "exclude": self.exclude}
+        return [
+            f"{name}.{index}: must have at most {_MOST_STARS} *."
+            for name, several in patterns.items()
+            for index, one in enumerate(several)
+            if one.count("*") > _MOST_STARS
+        ]
 
 
 def file_name(path: str) -> str:

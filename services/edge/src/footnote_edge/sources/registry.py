@@ -14,6 +14,7 @@ from footnote_kit.settings_words import problems_of, read
 from google.protobuf import json_format
 from pydantic import BaseModel
 
+from footnote_edge.sources.patterns import Selecting
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Opening, SourceKind
 from footnote_edge.sources.secrets import Sealed, Vault
@@ -50,11 +51,22 @@ class Kinds(Mapping[str, SourceKind]):
 
 
 def check(
-    kind: SourceKind, settings: Mapping[str, object], secrets: Mapping[str, object], holder: str = "source"
+    kind: SourceKind,
+    settings: Mapping[str, object],
+    secrets: Mapping[str, object],
+    holder: str = "source",
+    *,
+    stored: bool = False,
 ) -> None:
-    """Raise InvalidArgument for settings or secrets that the kind refuses; `holder` is their message's field."""
+    """Raise InvalidArgument for settings or secrets that the kind refuses; `holder` is their message's field.
+
+    Settings that are `stored` may be what an earlier version accepted.
+    """
     for field, model, values in (("settings", kind.settings, settings), ("secrets", kind.secrets, secrets)):
-        if problems := problems_of(model, values):
+        problems = problems_of(model, values)
+        if not problems and not stored and isinstance(new := read(model, values), Selecting):
+            problems = new.problems()
+        if problems:
             said = " ".join(problems).replace("of this provider", f"of the kind {kind.id}")
             raise InvalidArgument(said, violations=[(f"{holder}.{field}", problem) for problem in problems])
 
@@ -98,7 +110,7 @@ class Openings:
         settings = json.loads(source.settings)
         secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
         try:
-            check(kind, settings, secrets)
+            check(kind, settings, secrets, stored=True)
         except InvalidArgument as error:  # stored by an older version, whose kind had other settings
             raise FailedPrecondition(error.message, reason="SOURCE_REFUSED") from None
         values = parsed(kind.settings, settings), parsed(kind.secrets, secrets)

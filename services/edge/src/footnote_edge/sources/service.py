@@ -169,7 +169,7 @@ class Sources:
                     "Only its creator can change a source's settings and keep its secrets; give the secrets as well."
                 )
             secrets = _plain(wanted, "secrets") if "secrets" in paths else self._vault.open(row.id, sealed)
-            check(kind, settings, secrets, "resource")
+            check(kind, settings, secrets, "resource", stored="settings" not in paths)
             values["settings"] = json.dumps(settings)
             if "secrets" in paths:
                 sealed = self._vault.seal(row.id, secrets) if secrets else Sealed(b"", "")
