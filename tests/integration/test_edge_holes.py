@@ -21,7 +21,14 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_edge.app import build
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import FailedPrecondition, InvalidArgument, PermissionDenied, ResourceExhausted, Unavailable
+from footnote_kit.errors import (
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    PermissionDenied,
+    ResourceExhausted,
+    Unavailable,
+)
 from footnote_kit.testing import Served, serve_app
 from support.answer_parts import EVERY_PART
 from support.doubles.stages import World, serve_doubles
@@ -450,6 +457,23 @@ async def test_the_first_searchs_passages_stay_if_the_second_search_fails(edge: 
     assert done.completed.manifest.query == first
     assert reasons(done) == ["RETRIEVAL_UNAVAILABLE"]
     assert "rules" in done.completed.degradations[0].effect
+
+
+async def test_an_answer_whose_second_search_worked_is_not_said_to_have_no_sources(
+    edge: EdgeStub, world: World
+) -> None:
+    await put(edge)
+    gate = world.gates["RewriteQuestion"] = asyncio.Event()
+    world.rewritten, world.failures["Retrieve"] = "What of tea ?", Internal("broken")
+    asked = asyncio.ensure_future(ask(edge, "And tea ?", history=HISTORY))
+    await world.until(lambda: bool(world.requests("Retrieve")))
+    await asyncio.sleep(0.2)
+    del world.failures["Retrieve"]
+    gate.set()
+    done = (await asked)[-1]
+    assert world.requests("Retrieve")[-1].query == "What of tea ?"
+    assert done.completed.sources
+    assert reasons(done) == []
 
 
 async def test_a_rewriting_that_stalls_is_not_waited_for(edge: EdgeStub, world: World) -> None:

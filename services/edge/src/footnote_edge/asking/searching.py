@@ -43,6 +43,8 @@ async def search(question: Question, draft: Draft) -> Draft:
         if again.blind and not found.blind:
             draft = replace(draft, plan=by_rules)
         else:
+            if not again.blind:
+                question.timings.withdraw(_WITHOUT)
             found = again
     if not found.blind and question.replayed is None:
         seconds = time.perf_counter() - began

@@ -96,6 +96,10 @@ class QuestionTimings(Stopwatch):
             reasons = [word(one) for one in self.degradations]
             trace.get_current_span().set_attribute(names.DEGRADATIONS, reasons)
 
+    def withdraw(self, effect: str) -> None:
+        """Take out of the answer what turned out to have no effect on it."""
+        self.degradations[:] = [one for one in self.degradations if one.effect != effect]
+
     def saw_token(self) -> None:
         """Note the time of the first token."""
         if self.first_token is None:

@@ -104,7 +104,7 @@ class StoredConversations(Protocol):
         """Return those conversations that are marked so."""
 
     async def first_question(self, conversation_id: str) -> tuple[str, str] | None:
-        """Return the first question of an untitled conversation; None if it has a title or is deleted."""
+        """Return id and text of an untitled conversation's first question; None if it has a title or is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
