@@ -10,7 +10,11 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from footnote_kit.logs import get_logger
+
 S = TypeVar("S", bound=BaseModel)
+
+_log = get_logger(__name__)
 
 _NOUNS = {
     "string": "text",
@@ -34,6 +38,13 @@ def read(model: type[S], values: Mapping[str, object]) -> S:
     """
     extra: Literal["allow", "forbid"] = "allow" if model.model_config.get("extra") == "allow" else "forbid"
     return model.model_validate_json(json.dumps(_whole(dict(values))), strict=True, extra=extra)
+
+
+def at_most(most: int, value: int) -> int:
+    """Return a setting, limited with a warning where an earlier version took more."""
+    if value > most:
+        _log.warning("setting_limited", given=value, most=most)
+    return min(value, most)
 
 
 def problems_of(model: type[BaseModel], values: Mapping[str, object]) -> list[str]:

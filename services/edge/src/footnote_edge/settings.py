@@ -2,14 +2,15 @@
 
 import re
 import socket
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback
+from footnote_kit.settings_words import at_most
 from footnote_kit.validation import NAME, RULE
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:]{2,39}")
@@ -18,9 +19,6 @@ _SCOPES = re.compile(r"[A-Za-z0-9:/._-]{1,128}(?: [A-Za-z0-9:/._-]{1,128}){0,31}
 
 
 USER_AGENT = "FootnoteBot/1"
-_MOST_QUESTION = 20_000
-
-_log = get_logger(__name__)
 
 
 class Settings(BaseSettings):
@@ -89,7 +87,7 @@ class Settings(BaseSettings):
     watch_lifetime_seconds: float = Field(
         default=3600.0, gt=0, description="Seconds after which a caller has to start its watch again."
     )
-    max_question_characters: int = Field(
+    max_question_characters: Annotated[int, AfterValidator(partial(at_most, 20_000))] = Field(
         default=8000,
         ge=1,
         description="Maximum characters of a question, up to 20000; documents are searched by its first 8000.",
@@ -340,13 +338,6 @@ class Settings(BaseSettings):
             if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is not an origin; write it as https://console.example.org")
         return value
-
-    @field_validator("max_question_characters")
-    @classmethod
-    def _searchable(cls, value: int) -> int:
-        if value > _MOST_QUESTION:  # earlier versions took it
-            _log.warning("question_characters_limited", most=_MOST_QUESTION)
-        return min(value, _MOST_QUESTION)
 
     @field_validator("operator_tenant")
     @classmethod

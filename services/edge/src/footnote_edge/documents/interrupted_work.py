@@ -23,7 +23,7 @@ class InterruptedWork:
         self._document_deletion = document_deletion
         self._timeout = settings.call_timeout_seconds
         self._labelled: set[int] = set()
-        """Hashes of what chunks have been told of the documents in the last list."""
+        """Hashes of the labels that chunks of the documents in the last list have."""
 
     async def run(self) -> None:
         """Finish and log all interrupted work; a third-party stage may not offer the call."""
@@ -85,7 +85,7 @@ class InterruptedWork:
 
 
 def _told(document: Document) -> int:
-    """Return a hash of what a document's searched chunks are told: its labels."""
+    """Return a hash of the labels that a document's searched chunks get."""
     told = Document(
         id=document.id,
         indexed_revision=document.indexed_revision,

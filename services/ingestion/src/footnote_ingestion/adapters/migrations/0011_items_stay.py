@@ -14,7 +14,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Apply, and have their chunks told."""
+    """Apply; their mark has edge change their chunks as well."""
     table = sa.table(
         "documents", *(sa.column(name) for name in ("metadata", "expire_time", "version", "relabelled", "update_time"))
     )
