@@ -21,6 +21,7 @@ from footnote_generation.extractive.question import Kind, Question, read
 from footnote_generation.extractive.ranking import Ranked, adds_to, rank
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
+from footnote_generation.language.cldr import date_begin
 from footnote_generation.language.words import analyse
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
@@ -93,8 +94,12 @@ class Search:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
         sure = meaning.support(question, chosen) if likeness else self._support
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
-        sentences = tuple((tidy(item.unit, question, self._rows.of(item.unit)), item.unit.source) for item in chosen)
+        sentences = tuple((self._tidy(item.unit, item is chosen[0]), item.unit.source) for item in chosen)
         return Draft(sentences, sure, wish, first=chosen[0].unit)
+
+    def _tidy(self, unit: Unit, first: bool) -> str:
+        source = self._by_number[unit.source].text if first else ""
+        return tidy(unit, self.question, self._rows.of(unit), source)
 
 
 def draft(question_text: str, sources: Sequence[Source]) -> Draft:
@@ -162,18 +167,46 @@ def _adds(item: Ranked, other: Ranked) -> bool:
     return len(mine & theirs) < 0.6 * max(1, min(len(mine), len(theirs)))
 
 
+_MARK = re.compile(r"\A(?:[-*•–|]++|#{1,6}|(?P<number>\d{1,2})[.)])\s++")
+
+
 def _plain(text: str) -> str:
     """Return a text on one line without the mark of a list item before it and without footnote marks."""
-    text = re.sub(r"^(?:[-*•–|]+|#{1,6}|\d{1,2}[.)])\s+", "", " ".join(text.split()))
-    return _FOOTNOTES.sub("", text).strip(" |")
+    text = " ".join(text.split())
+    if mark := _MARK.match(text):
+        text = text[mark.end() if (date := date_begin(text)) < 0 else date :]
+    return _without_footnotes(text)
 
 
-def tidy(unit: Unit, question: Question, row: Row | None = None) -> str:
+def _without_footnotes(text: str) -> str:
+    return _FOOTNOTES.sub("", " ".join(text.split())).strip(" |")
+
+
+_DASHED = re.compile(r"\A\s*+[-–]\s")
+
+
+def _says_more(mark: re.Match[str], unit: Unit, question: Question, source: str) -> bool:
+    """Return whether the mark before a sentence belongs to it: a number asked for, a dash that may be a minus."""
+    if number := mark["number"]:
+        return number in re.findall(r"\d+", question.text)
+    if not (_DASHED.match(unit.text) and unit.text[mark.end() : mark.end() + 1].isdigit()):
+        return False
+    above, below = source[: unit.start].rstrip().rpartition("\n")[2], source[unit.end :]
+    return not (_DASHED.match(above) or _DASHED.match(below))
+
+
+def tidy(unit: Unit, question: Question, row: Row | None = None, source: str = "") -> str:
     """Return a sentence fit to stand alone: whole, on one line, without footnote marks and leading links.
 
-    `row` is the row that it is: then only its name and the cells asked for, if the question names them.
+    `row` is the row that it is: then only its name and the cells asked for, if the question names them. At the start
+    of a line, `source` is the text that it is of: the mark of an item stays if it says something.
     """
-    text = _plain((row is not None and shorten(row, question)) or unit.text)
+    if short := row is not None and shorten(row, question):
+        text = _plain(short)
+    elif (mark := _MARK.match(unit.text)) and source and _says_more(mark, unit, question, source):
+        text = _without_footnotes(unit.text)
+    else:
+        text = _plain(unit.text)
     lead = _LEAD.match(text)
     if lead:
         text = text[lead.end() :]

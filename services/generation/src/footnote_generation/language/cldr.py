@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from babel import Locale, UnknownLocaleError
@@ -146,6 +146,26 @@ def _months(locale: Locale) -> dict[str, int]:
                 if any(char.isalpha() for char in key) and not any(char.isdigit() for char in key):
                     found.setdefault(key, number)
     return found
+
+
+@cache
+def _dotted_months() -> frozenset[str]:
+    """Return the names of months where the day before them has a full stop: "12. März"."""
+    known = (_locale(code) for code in STOP_WORDS)
+    return frozenset(
+        name for locale in known if "d. " in locale.date_formats["long"].pattern for name in _months(locale)
+    )
+
+
+_DATED = re.compile(r"(?<!\s)\s*+(?:[-*•–·‣]\s++)?(?P<day>\d{1,2})\.\s++(?:(?P<month>[^\W\d_]++)|\d{1,2}\.\s)")
+
+
+def date_begin(line: str) -> int:
+    """Return where the date is that a line or list item begins with, "12. März" or "12. 3. 2024"; -1 for none."""
+    found = _DATED.match(line)
+    if found is None or (found["month"] is not None and plain(found["month"]) not in _dotted_months()):
+        return -1
+    return found.start("day")
 
 
 @lru_cache(maxsize=32)

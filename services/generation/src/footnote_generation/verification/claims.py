@@ -12,6 +12,7 @@ from operator import itemgetter
 from footnote_text import sentences
 
 from footnote_generation.language import phrases
+from footnote_generation.language.cldr import date_begin
 from footnote_generation.verification.layout import Context, PlacedMarker, Sentence, clauses, context_begin, of_row
 from footnote_generation.verification.normalised import BULLETS
 
@@ -19,9 +20,9 @@ __all__ = ["PlacedMarker", "Sentence", "segment", "states_something"]
 
 
 _LINE = re.compile(r"[^\n]+")
-_LIST_MARK = re.compile(rf"(?<!\s)\s*+(?:(?:[-*•–·‣]|\d{{1,4}}[.)]|#{{1,6}})\s++|[{BULLETS}]++\s*+)")
+_LIST_MARK = re.compile(rf"(?<!\s)\s*+(?:(?:(?:[-*•–·‣]\s++)?\d{{1,4}}[.)]|[-*•–·‣]|#{{1,6}})\s++|[{BULLETS}]++\s*+)")
 _DECORATION = re.compile(r"[*_#`|]+")
-_BLOCK_QUOTE = re.compile(r"\s*+>[\s>]*+")
+_BLOCK_QUOTE = re.compile(r"(?<!\s)\s*+>[\s>]*+")
 _BACK = 300
 """Earlier lines that are searched for a table's header or a list's introduction."""
 
@@ -57,12 +58,14 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
             continue
         spans = [(0, len(plain))] if number in code else _ended(sentences.split(plain), plain, origin)
         head = _LIST_MARK.match(plain)
+        begun = (head.end() if (date := date_begin(plain)) < 0 else date) if head else 0
+        mark = _mark(plain, begun)
         heading = number in code or _HEADING.match(text, first, last) is not None or _is_inline_code(plain)
         entry = not heading and _is_entry(text, first, last, plain, here)
         bounds: list[tuple[int, int]] = []
         for start, end in spans:
-            if head and start < head.end():
-                start = min(head.end(), end)
+            if start < begun:
+                start = min(begun, end)
             if start < end and any(char.isalnum() for char in plain[start:end]):
                 bounds.append((origin[start], origin[end - 1] + 1))
         own: list[list[PlacedMarker]] = [[] for _ in bounds]
@@ -76,10 +79,19 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
                 inner = _DECORATION.sub(" ", _without(text, left, right, inside[index])[0])
                 said = " ".join(inner.split()).lstrip(" :,;，；")
                 alone = entry and len(bounds) == 1
-                result.append(Sentence(left, right, said, tuple(some), heading, alone, context.listed, lead))
+                own_mark = mark if begun and left == origin[begun] else ""
+                result.append(Sentence(left, right, said, tuple(some), heading, alone, context.listed, lead, own_mark))
         if number not in code:
             _extend(context, plain, entry=entry)
     return result
+
+
+def _mark(line: str, begun: int) -> str:
+    """Return the number that marks a list item, or the dash of one that begins with a digit; "" for others."""
+    mark = "".join(line[:begun].split()[-1:])
+    if mark[:-1].isdecimal():
+        return str(int(mark[:-1]))
+    return "-" if mark in ("-", "–") and line[begun : begun + 1].isdigit() else ""
 
 
 _LETTER_ENDS = re.compile(r"\b[^\W\d_]\.(?=\s)")

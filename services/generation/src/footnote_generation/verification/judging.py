@@ -55,8 +55,11 @@ class Judgement:
     settled: bool = False
 
 
-def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) -> Judgement:
-    """Return the verdict without a reader; `lead` introduces the statement, `named` is the place that it names."""
+def judge(statement: str, lead: str, evidence: Evidence, named: Named | None, mark: str = "") -> Judgement:
+    """Return the verdict without a reader; `lead` introduces the statement, `named` is the place that it names.
+
+    `mark` is that of the statement's list item.
+    """
     if not evidence.text.strip():
         return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, ClaimIssue(CLAIM_REASON_SOURCE_EMPTY), settled=True)
     near = evidence.nearest(statement[:MAX_STATEMENT])
@@ -77,7 +80,7 @@ def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) ->
     question = plain.rstrip(" \"'”»」*_").endswith(("?", "？"))
     introduced = [f"{lead} {plain}"] if lead else []
     for said in (*ways, *introduced):
-        span = quoted.find(tokens(said, evidence.decimal), question, evidence.index)
+        span = quoted.find(tokens(said, evidence.decimal), question, evidence.index, mark)
         if span is None:
             continue
         if named is None or any(first < span[1] and span[0] < last for first, last in named.spans):

@@ -45,6 +45,8 @@ class Sentence:
     """Whether a line above heads a source list."""
     lead: str = ""
     """The line that introduces its list."""
+    mark: str = ""
+    """The number of its list item, or "-" for a dash before a digit."""
 
 
 _Bound = tuple[int, int]

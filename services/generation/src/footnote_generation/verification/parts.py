@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from footnote_text import sentences
+from footnote_text.lexical import is_unspaced
 
+from footnote_generation.language.cldr import date_begin, writing
 from footnote_generation.verification.normalised import BULLETS, Token, tokens
 
-_ITEM = re.compile(rf"(?<![ \t])[ \t]*+(?:(?:[-*•–·‣]|\d{{1,3}}[.)]|[a-z]\))[ \t]++|[{BULLETS}]++[ \t]*+)")
+_ITEM = re.compile(
+    rf"(?<![ \t])[ \t]*+(?:(?:(?:[-*•–·‣][ \t]++)?\d{{1,3}}[.)]|[-*•–·‣]|[a-z]\))[ \t]++|[{BULLETS}]++[ \t]*+)"
+)
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]++(?P<text>\S.*)|(?<![ \t])[ \t]*+\*\*(?P<bold>[^*\n]++)\*\*:?[ \t]*+")
 _LABELLED = re.compile(r"[^:：.!?\n]{1,60}[:：][ \t]*+\S")
 _CAPITAL = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[^\Wa-z_])")
@@ -38,6 +42,10 @@ class Part:
     heading: tuple[Token, ...]
     question: bool
     next: int = -1
+    mark: str = ""
+    """The number before a list item, or the dash before a lone one that begins with a digit: perhaps a minus."""
+    ranked: bool = False
+    """Whether its mark may belong to what it says: "3. Mahnung" below "2. Mahnung"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,9 @@ def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()
     A line in `headings` counts as a heading, like one that Markdown marks.
     """
     found: list[Part] = []
+    marks = _marks(text, language)
     for start, end, lead, heading, follows in _stretches(text, language, headings):
+        mark, ranked = marks.get(start, ("", False))
         if numbered := _NUMBERING.match(text, start, end):
             start = numbered.end()  # "3.2 Managers approve trips."
         inner = _moved(tokens(text[start:end], decimal), start)
@@ -64,12 +74,13 @@ def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()
         question = text[start:end].rstrip(_AROUND)[-1:] in {"?", "？"}
         if follows and found:
             found[-1] = _before(found[-1], len(found))
-        found.append(Part((*before, *inner), frozenset({0, len(before)}), start, end, above, question))
+        starts = frozenset({0, len(before)})
+        found.append(Part((*before, *inner), starts, start, end, above, question, mark=mark, ranked=ranked))
     return tuple(found)
 
 
 def _before(part: Part, number: int) -> Part:
-    return Part(part.tokens, part.starts, part.start, part.end, part.heading, part.question, number)
+    return replace(part, next=number)
 
 
 _NUMBERING = re.compile(r"(?<![ \t])[ \t]*+(?:§[ \t]*+)?(?:\d{1,3}(?:\.\d{1,3}){1,9}+\.?|\(\d{1,3}\))[ \t]++")
@@ -77,6 +88,49 @@ _NUMBERING = re.compile(r"(?<![ \t])[ \t]*+(?:§[ \t]*+)?(?:\d{1,3}(?:\.\d{1,3})
 
 def _moved(found: Sequence[Token], by: int) -> tuple[Token, ...]:
     return tuple(Token(one.text, one.start + by, one.end + by) for one in found)
+
+
+_DASHED = re.compile(r"(?<![ \t])[ \t]*+[-–][ \t]++")
+_FIRST_WORD = re.compile(r"[^\W\d_]*+")
+_NAME = re.compile(r"[^:：\d]*+")
+
+
+def _marks(text: str, language: str) -> dict[int, tuple[str, bool]]:
+    """Return the marks of list items by where their texts begin, and whether a mark may belong to what is said.
+
+    A number does not if the item above has the one before, or that below the next, and another name: all up to a colon
+    or digit, or its first word in a language that writes ordinals with a full stop.
+    """
+    lines = [line for line in _lines(text) if line.text.strip()]
+    found: dict[int, tuple[str, bool]] = {}
+    numbered: list[tuple[int, int, str, str]] = []
+    for at, line in enumerate(lines):
+        if (item := _item(line)) is None:
+            continue
+        begin, said = line.start + item[0], line.text[item[0] :].casefold()
+        number = "".join(item[1].split()[-1:])[:-1]
+        if number.isdecimal():
+            name, word = (pattern.match(said)[0].strip() for pattern in (_NAME, _FIRST_WORD))  # type: ignore[index]
+            numbered.append((begin, int(number), name, word if word and not is_unspaced(word[0]) else ""))
+        elif said[:1].isdigit() and item[1] in ("-", "–") and date_begin(line.text) < 0:
+            near = [*lines[max(0, at - 1) : at], *lines[at + 1 : at + 2]]
+            if not any(_DASHED.match(other.text) for other in near):
+                found[begin] = ("-", True)
+    dotted = writing(language).ordinal.startswith("\\.")
+    listed: set[int] = set()
+    for above, below in pairwise(numbered):
+        same = (above[2] and above[2] == below[2]) or (dotted and above[3] and above[3] == below[3])
+        if below[1] == above[1] + 1 and not same:
+            listed |= {above[0], below[0]}
+    return {**found, **{begin: (str(number), begin not in listed) for begin, number, _, _ in numbered}}
+
+
+def _item(line: _Line) -> tuple[int, str] | None:
+    """Return where the text of a list item begins in its line, and the mark before it; the day of a date is none."""
+    if (found := _ITEM.match(line.text)) is None:
+        return None
+    end = found.end() if (date := date_begin(line.text)) < 0 else date
+    return end, line.text[:end].strip()
 
 
 _Span = tuple[int, int]
@@ -92,7 +146,7 @@ def _stretches(
     items = False
     for line in [*_lines(text), _Line(len(text), len(text), "")]:
         plain = line.text.strip()
-        item = _ITEM.match(line.text)
+        item = _item(line)
         above = (line.start, line.start + len(line.text)) if plain in headings else _marked(line)
         # An indented line continues the item above it.
         goes_on = items and bool(block) and plain and line.text[:1].isspace() and item is None
@@ -112,7 +166,7 @@ def _stretches(
             continue
         if item:
             items = True
-            block = [_Line(line.start + item.end(), line.end, line.text[item.end() :])]
+            block = [_Line(line.start + item[0], line.end, line.text[item[0] :])]
             continue
         if not goes_on:
             items = False
