@@ -118,7 +118,7 @@ async def test_embedding_provider_down_leaves_full_text(
         assert found.degradations[0].detail
 
 
-@pytest.mark.parametrize("made", [RuntimeError("x"), None, [float("nan")] * 384, [[0.0] * 384]])
+@pytest.mark.parametrize("made", [RuntimeError("x"), None, [float("nan")] * 384, [[0.0] * 384], [0.5] * 3])
 async def test_embedding_provider_that_breaks_its_promise_leaves_full_text(
     engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, made: Any
 ) -> None:
@@ -129,6 +129,27 @@ async def test_embedding_provider_that_breaks_its_promise_leaves_full_text(
 
     async with a_library(engine, EmbeddingSettings(provider="builtin", dimensions=384)) as library:
         monkeypatch.setattr(BuiltinEmbeddings, "embed_query", broken)
+        found = await retrieve(library)
+        assert [scored.chunk.text for scored in found.chunks] == [TEXT]
+        assert reasons(found) == EMBEDDING_DOWN
+
+
+def broken(*_: object) -> Any:
+    """Take the place of any method of a provider."""
+    raise RuntimeError("x")
+
+
+@pytest.mark.parametrize("name", ["recommended_dense_weight", "dense_weight_for", "cosines", "dimensions", "NaN"])
+async def test_embedding_provider_that_cannot_say_how_it_weighs_leaves_full_text(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    async with a_library(engine, EmbeddingSettings(provider="builtin", dimensions=384)) as library:
+        if name == "NaN":
+            monkeypatch.setattr(BuiltinEmbeddings, "dense_weight_for", lambda *_: float("nan"), raising=False)
+        else:
+            monkeypatch.setattr(
+                BuiltinEmbeddings, name, broken if name == "dense_weight_for" else property(broken), raising=False
+            )
         found = await retrieve(library)
         assert [scored.chunk.text for scored in found.chunks] == [TEXT]
         assert reasons(found) == EMBEDDING_DOWN

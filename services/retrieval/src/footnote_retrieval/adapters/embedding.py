@@ -16,7 +16,7 @@ from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import span
 from footnote_providers import registry
-from footnote_providers.base import EmbeddingProvider, HoldsItsWeight, KnowsItsCosines, Vectors, WeighsQuestions
+from footnote_providers.base import HoldsItsWeight, KnowsItsCosines, WeighsQuestions
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.registry import choose
 from footnote_providers.settings import DefaultSettings
@@ -47,6 +47,15 @@ class ProviderEmbedder:
         if (known := self._cache.get(key)) is not None:
             _log.info("query_vector_reused", of="an earlier question", provider=chosen.provider)
             return known
+        try:
+            made = self._cache[key] = await self._embed(chosen, text)
+        except FootnoteError:
+            raise
+        except Exception as error:  # a provider may be of another package, so that what else it does is Unavailable too
+            raise Unavailable(f"It ended with {type(error).__name__}", reason="PROVIDER_FAILED") from error
+        return made
+
+    async def _embed(self, chosen: EmbeddingSettings, text: str) -> QueryVector:
         async with registry.lease(chosen, self._defaults) as provider:
             attributes = {
                 names.GEN_AI_OPERATION: "embeddings",
@@ -54,15 +63,15 @@ class ProviderEmbedder:
                 names.GEN_AI_REQUEST_MODEL: chosen.model,
             }
             with span(f"embeddings {chosen.model}", attributes):
-                vector = await _vector(provider, text)
+                vector = np.asarray(await provider.embed_query(text), dtype=np.float32)
             weight = provider.recommended_dense_weight
             if isinstance(provider, WeighsQuestions):
                 weight = provider.dense_weight_for(text)
-        cosines = provider.cosines if isinstance(provider, KnowsItsCosines) else None
-        holds = isinstance(provider, HoldsItsWeight) and provider.holds_weight
-        made = QueryVector(vector, weight, cosines, holds)
-        self._cache[key] = made
-        return made
+            length = chosen.dimensions or provider.dimensions or vector.size
+            if vector.shape != (length,) or not np.isfinite(vector).all() or not np.isfinite(weight):
+                raise Unavailable("Its vector cannot be used", reason="PROVIDER_FAILED")
+            cosines = provider.cosines if isinstance(provider, KnowsItsCosines) else None
+            return QueryVector(vector, weight, cosines, isinstance(provider, HoldsItsWeight) and provider.holds_weight)
 
     async def warm(self, text: str) -> None:
         """Load the local embedders of new collections and of questions outside collections.
@@ -119,16 +128,3 @@ class ProviderEmbedder:
         await asyncio.gather(*self._loading, return_exceptions=True)
         self._cache.clear()
         await registry.close_all()
-
-
-async def _vector(provider: EmbeddingProvider, text: str) -> Vectors:
-    """Return a provider's vector. It may be of another package, so that what else it does is Unavailable as well."""
-    try:
-        vector = np.asarray(await provider.embed_query(text), dtype=np.float32)
-    except FootnoteError:
-        raise
-    except Exception as error:
-        raise Unavailable(f"It ended with {type(error).__name__}", reason="PROVIDER_FAILED") from error
-    if vector.ndim != 1 or not np.isfinite(vector).all():
-        raise Unavailable("Its vector cannot be used", reason="PROVIDER_FAILED")
-    return vector
