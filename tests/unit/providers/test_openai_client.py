@@ -157,7 +157,10 @@ async def test_nobody_there_and_nobody_answering(server: Server, monkeypatch: py
 
 async def test_an_answer_is_asked_for_and_read(server: Server, client: OpenAIClient) -> None:
     events = [
-        {"model": "tiny-1", "choices": [{"index": 0, "delta": {"content": "Hel"}}]},
+        {
+            "model": "tiny-1",
+            "choices": [{"index": 0, "delta": {"content": "Hel", "refusal": False}, "finish_reason": 0}],
+        },
         {"model": "tiny-1", "choices": [{"index": 0, "delta": {"refusal": "no"}, "finish_reason": "length"}]},
         {"model": "tiny-1", "choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}},
     ]

@@ -291,9 +291,11 @@ def _parts(chunk: Any) -> Iterator[ChatPart]:
 
 
 def _text(value: object) -> str:
-    """Return a text, "" for none; raises ValueError for anything else."""
-    if value is None or isinstance(value, str):
-        return value or ""
+    """Return a text, "" for none, as which services also send false, 0 or {}; raises ValueError for anything else."""
+    if not value:
+        return ""
+    if isinstance(value, str):
+        return value
     raise ValueError(f"{type(value).__name__} in the place of a text")
 
 
