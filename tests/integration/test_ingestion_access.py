@@ -18,7 +18,14 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER
 from footnote_ingestion.app import build
 from footnote_kit.authorizer import FRESH_SECONDS
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, NotFound, PermissionDenied, Unavailable
+from footnote_kit.errors import (
+    DeadlineExceeded,
+    FootnoteError,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    Unavailable,
+)
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support import postgres

@@ -57,7 +57,9 @@ def test_the_number_of_questions_over_tables_is_set_in_config() -> None:
     made = once(template("--set", "config.FOOTNOTE_INGESTION_TABLE_QUERIES=4").stdout)
     (config,) = [one for one in made if one["kind"] == "ConfigMap" and one["metadata"]["name"] == "footnote"]
     assert config["data"]["FOOTNOTE_INGESTION_TABLE_QUERIES"] == "4"
-    assert "FOOTNOTE_INGESTION_TABLE_QUERIES" not in [one["name"] for one in container("postgresql", "ingestion")["env"]]
+    assert "FOOTNOTE_INGESTION_TABLE_QUERIES" not in [
+        one["name"] for one in container("postgresql", "ingestion")["env"]
+    ]
 
 
 def test_a_stage_of_another_make_is_run_by_its_image_or_reached_at_its_address() -> None:
