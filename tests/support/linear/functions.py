@@ -231,6 +231,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.jobs.workflows.remember_messages footnote_edge.jobs.workflows.forget_messages
     footnote_edge.jobs.operation_workflows.delete footnote_edge.jobs.operation_workflows.reindex
     footnote_edge.jobs.workflows.enqueue_document footnote_edge.jobs.workflows.begin_document
+    footnote_edge.jobs.workflows.begin_again
     footnote_generation.verification.derived.from_one_quoted footnote_kit.front.proxy.listen
     footnote_kit.validation.checked_name footnote_kit.validation.checked_group
     footnote_kit.testing.stage_channel footnote_edge.gateway.allowances.raising
