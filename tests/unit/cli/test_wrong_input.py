@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from footnote.edge.v1.documents_pb2 import ReplaceDocumentResponse
+from footnote_cli.command import run
+from footnote_cli.errors import CommandError
 from footnote_cli.main import app
 from support.base_environment import inherited
 from support.doubles.scripted_edge import ScriptedEdge
@@ -64,6 +66,28 @@ def test_bytes_that_are_no_utf8(command: list[str], footnote: Footnote, tmp_path
 @pytest.mark.usefixtures("footnote")
 def test_input_that_is_no_utf8(command: list[str]) -> None:
     assert "UTF-8" in refused(CliRunner().invoke(app, command, input=b'{"id": "caf\xe9"}\n'), 2)
+
+
+@pytest.mark.parametrize("fault", [lambda: b"caf\xe9".decode(), lambda: "café".encode("ascii")], ids=["in", "out"])
+def test_other_text_that_is_no_utf8_is_not_blamed_on_the_caller(fault: Callable[[], object]) -> None:
+    async def body() -> None:
+        fault()
+
+    with pytest.raises(UnicodeError):
+        run(body)
+
+
+def test_only_commands_that_images_leave_out_name_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "footnote_cli.commands.admin", None)
+    left_out = CliRunner().invoke(app, ["admin", "doctor"]).exception
+    assert isinstance(left_out, CommandError)
+    assert "TARGET" in left_out.hint
+
+    def broken(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'plugin'", name="plugin")
+
+    monkeypatch.setattr("footnote_cli.command.open_session", broken)
+    assert isinstance(CliRunner().invoke(app, ["health"]).exception, ModuleNotFoundError)
 
 
 @pytest.mark.parametrize(

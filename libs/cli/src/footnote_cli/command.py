@@ -4,6 +4,7 @@ import asyncio
 import functools
 import inspect
 import os
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -22,6 +23,7 @@ from footnote_cli.session import Connection, Session, open_session
 P = ParamSpec("P")
 _PANEL = "Connection"
 _CANCEL_AGAIN = 0.5  # seconds
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 AddressOption = Annotated[
     str | None,
@@ -134,11 +136,11 @@ def run(body: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False)
         # The reader of our output is gone, as after `| head`.
         _drop_output()
         raise typer.Exit(0) from None
-    except UnicodeError:
-        fail(
-            usage_error("An argument or the input is not UTF-8.", "Convert it, for example with iconv."),
-            as_json=as_json,
-        )
+    except UnicodeEncodeError as error:
+        if not _SURROGATE.search(error.object):
+            raise
+        # Python reads what is not UTF-8 in arguments and names of files so.
+        fail(usage_error("An argument is not UTF-8.", "Convert it, for example with iconv."), as_json=as_json)
     except OSError as error:
         fail_of_system(error, as_json=as_json)
 

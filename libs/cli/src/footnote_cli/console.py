@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from footnote_cli.errors import Interrupted
+from footnote_cli.errors import Interrupted, usage_error
 
 T = TypeVar("T")
 # Output into a pipe or file is never cut or wrapped to a screen width.
@@ -86,19 +86,26 @@ def is_screen() -> bool:
 def read_input(read: Callable[[], T]) -> T:
     """Return what `read` reads from the terminal or the standard input; raises Interrupted on Ctrl-C.
 
-    Nothing else happens meanwhile: it blocks the event loop. Ctrl-C cannot end a read in a thread, for which Python
-    would also wait at the end of the command.
+    Raises CommandError for what is not UTF-8. Nothing else happens meanwhile: it blocks the event loop. Ctrl-C cannot
+    end a read in a thread, for which Python would also wait at the end of the command.
     """
     try:
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
     except ValueError:  # not in the main thread, which alone receives signals
-        return read()
+        return _decoded(read)
     try:
-        return read()
+        return _decoded(read)
     except KeyboardInterrupt:
         raise Interrupted from None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _decoded(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except UnicodeDecodeError:
+        raise usage_error("The input is not UTF-8.", "Convert it, for example with iconv.") from None
 
 
 def can_ask() -> bool:

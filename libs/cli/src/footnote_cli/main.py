@@ -55,6 +55,15 @@ class Commands(TyperGroup):
         command.name = cmd_name
         return command
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; raises CommandError for one of those loaded on demand whose packages are missing."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if ctx.invoked_subcommand not in _ON_DEMAND:
+                raise  # of a package that every image has, or of a plugin
+            raise _not_installed(error) from error
+
 
 class _NotInstalled(TyperCommand):
     """A command whose packages the image of one service leaves out; the help lists it all the same."""
@@ -133,10 +142,10 @@ def run() -> None:
         code = EXIT_FAILED
     except TyperException as error:
         code = _called_wrongly(error)
-    except ModuleNotFoundError as error:
-        code = EXIT_FAILED
+    except CommandError as error:
+        code = error.exit_code
         with suppress(typer.Exit):
-            fail(_not_installed(error), as_json="--json" in sys.argv)
+            fail(error, as_json="--json" in sys.argv)
     except OSError as error:  # help that cannot be written
         with suppress(typer.Exit):
             fail_of_system(error)
