@@ -294,7 +294,7 @@ def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells
     if value.cell.number is None:
         if given is None or wording.outside(spoken, given):
             return None
-        return wording.is_same(value.cell, given, cells.language)
+        return wording.is_same(value.cell, given, cells.language, by_place=not value.names)
     return _is_number(value, tied, given, spoken, statement, cells)
 
 

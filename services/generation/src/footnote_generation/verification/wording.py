@@ -90,15 +90,20 @@ def same_case(tied: Sequence[Token], statement: str, text: str) -> bool:
     return all(one in text or len(one) > _SYMBOL for one in said if one.casefold() in text.casefold())
 
 
-def is_same(cell: tables.Cell, given: Quantity, language: str) -> bool | None:
-    """Return whether a cell without a certain number holds a quantity alone, and the one given."""
+def is_same(cell: tables.Cell, given: Quantity, language: str, *, by_place: bool = False) -> bool | None:
+    """Return whether a cell without a certain number holds a quantity alone, and the one given.
+
+    Where a statement names the cell by its place, what the number counts may be left to the cell: 150 of "150 units".
+    """
     if given.dimension == "date" and (day := cell.message.date):
         if "T" in day or len(given.values) > 1 or any(one % 100 == 0 for one in given.values):
             return None
         held = Quantity(frozenset([float(day.replace("-", ""))]), "date", 0, 0, "")
         return same_value(held, given)
     text = find(cell.text, language)
-    if len(text) != 1 or outside(cell.text, text[0]) or not same_dimension(text[0], given):
+    if len(text) != 1 or not same_dimension(text[0], given):
+        return None
+    if (beside := outside(cell.text, text[0])) and not (by_place and _is_counted(cell.text, text[0], beside)):
         return None
     if text[0].dimension == "date" and max(len(text[0].values), len(given.values)) > 1:
         return None  # 03/04/2025
@@ -115,6 +120,12 @@ def spoken(rest: Iterable[Token], statement: str, decimal: str) -> str:
         token.text.replace(".", decimal) if token.text[0].isdigit() else statement[token.start : token.end]
         for token in sorted(rest, key=lambda token: token.start)
     )
+
+
+def _is_counted(text: str, quantity: Quantity, beside: str) -> bool:
+    """Return whether a text is a number and one word after it, which says what is counted."""
+    after = text[quantity.end : quantity.end + 1]
+    return not quantity.dimension and not text[: quantity.start].strip() and after.isspace() and beside.isalpha()
 
 
 def outside(text: str, quantity: Quantity) -> str:
