@@ -301,6 +301,9 @@ async def test_without_a_source_a_disobedient_model_is_not_shown() -> None:
         "Ich habe keine Informationen dazu.",
         "I couldn't find anything about parental leave in the provided sources, so I cannot answer this question.",
         "I'm sorry, but I cannot help you with that request, because it could be used to harm others.",
+        "The sources do not mention parental leave; there is no information on it, so I don't know.",
+        "The provided documents do not appear to have any information about it.",
+        "Non ho trovato informazioni su questo, quindi non posso rispondere alla domanda.",
     ],
 )
 async def test_a_model_that_says_itself_that_nothing_was_found_is_shown(said: str) -> None:
@@ -348,6 +351,45 @@ async def test_a_sentence_that_only_begins_as_not_found_is_a_claim(said: str) ->
     assert [one.support for one in made.claims] == [types.VERDICT_SUPPORTED, types.VERDICT_UNCITED]
     made = await answer(f"{good} {said}", sources=(PAGE,), strict=True)
     assert (made.text, made.reliability.withheld_claims) == (good, 1)
+
+
+SMOKING = (types.Source(number=1, filename="house.md", text="Smoking is allowed in the hall of the house."),)
+BEHIND_NOT_FOUND = [
+    "I could not find any information about the yard; however the sources do not allow smoking in the hall.",
+    "The documents do not say when; the documents do not allow smoking in the hall.",
+    "The sources do not give a date, but the documents do not permit smoking in the hall.",
+    "I cannot answer that, because the house forbids smoking in the hall for everyone.",
+    "I cannot answer that, because it is forbidden to smoke in the hall.",
+    "I couldn't find a date; there is no data limit for members of the house.",
+    "The documents do not allow smoking in the hall.",
+    "No information is shared with members of the house.",
+    "Il n'y a pas de fumoir dans la maison.",
+    "Les documents n'autorisent pas de fumer dans la maison.",
+    "Los documentos no permiten fumar en la casa.",
+    "No he encontrado una fecha; lo siento, en la casa no se permite fumar.",
+    "I could not find a date; leider ist das Rauchen im Haus verboten.",
+]
+
+
+@pytest.mark.parametrize("said", BEHIND_NOT_FOUND)
+async def test_what_stands_behind_not_found_is_shown_only_where_it_is_confirmed(said: str) -> None:
+    good = "Smoking is allowed in the hall of the house [1]."
+    made = await answer(f"{good} {said[:-1]} [1].", sources=SMOKING, strict=True)
+    assert (made.text, made.reliability.withheld_claims) == (good, 1)
+    made = await answer(said, sources=(), strict=False)
+    assert made.text == "Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question."
+
+
+@pytest.mark.parametrize("said", ["Leider ist das Rauchen im Haus verboten", "I couldn't find it, so I don't know why"])
+async def test_a_cited_sentence_is_excused_neither_by_regret_nor_by_a_second_clause(said: str) -> None:
+    made = await answer(f"{said} [1].", sources=SMOKING)
+    assert [one.support for one in made.claims] == [types.VERDICT_NOT_CONFIRMED]
+
+
+@pytest.mark.parametrize("said", ["The documents do not mention a fee", "Los documentos no mencionan la casa"])
+async def test_not_found_may_cite_what_was_searched(said: str) -> None:
+    made = await answer(f"{said} [1].", sources=SMOKING, strict=True)
+    assert [one.support for one in made.claims] == [types.VERDICT_NOT_A_CLAIM]
 
 
 @pytest.mark.parametrize("strict", [False, True])

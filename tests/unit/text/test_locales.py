@@ -48,7 +48,7 @@ ONE_IS_ENOUGH = {
         *("average", "after", "before", "since", "until", "to", "between", "at_least", "at_most"),
         *("either", "both", "than"),
     )
-}
+} | {("checks", "apologies")}
 
 
 @pytest.mark.parametrize(

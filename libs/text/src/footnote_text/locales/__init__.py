@@ -137,7 +137,8 @@ class Reasons(_Table):
 class Checks(_Table):
     """The closed lists that recognise statements: what may stand around a quotation or a cell's value.
 
-    `leads` have one `{source}`; no list contains a word that changes a statement's meaning.
+    `leads` have one `{source}`; no list contains a word that changes a statement's meaning. A statement may begin with
+    one of the `apologies` too, as "unfortunately"; none of the `refusals` begins one.
     """
 
     leads: Phrases
@@ -146,6 +147,7 @@ class Checks(_Table):
     glue: Phrases
     place_links: Phrases
     refusals: Phrases
+    apologies: tuple[Words, ...]
     source_lists: Phrases
 
 

@@ -25,18 +25,29 @@ _NOT_FOUND = re.compile(
         |anything|sources?|documents?|context)
     | i\ (?:found|have)\ no\ (?:relevant\ )?(?:information|data|answer)
     | (?:the|these|your|provided|given)\ (?:provided\ |given\ )?(?:sources?|documents?|context|texts?
-      |information|passages?)\ (?:provided\ )?(?:do(?:es)?\ not|don\ t|doesn\ t|did\ not|contains?\ no|has\ no
-      |have\ no|gives?\ no)\b
+      |information|passages?)\ (?:provided\ )?(?:
+      (?:do(?:es)?\ not|don\ t|doesn\ t|did\ not)
+        \ (?:(?:directly|explicitly|specifically|clearly|appear\ to|seem\ to)\ )?
+        (?:contain|mention|say|state|give|provide|include|specify|indicate|answer|address|discuss|cover|describe
+        |explain|list|name|tell|refer|report|define|detail|clarify|(?:have|hold)\ (?:\w+\ )?(?:information|mention
+        |details?|data|answers?|anything)|(?:allow|permit|enable)\ (?:me|us|an\ answer))
+      | contains?\ no | (?:has|have|gives?)\ no\ (?:\w+\ )?(?:information|mention|details?|data|answers?))\b
     | (?:this|the)\ (?:information|answer)\ is\ not\ (?:in|available|found|contained|provided|mentioned
-      |given|present)\b
-    | there\ is\ no\ (?:relevant\ )?(?:information|mention|data|answer)\b
-    | no\ (?:relevant\ )?information\ (?:was|is|about|on)\b
+      |given|present)\b(?!\ to\b)
+    | there\ is\ no\ (?:relevant\ )?(?:information|mention|data|answer)(?:$|\ (?:on|about|of|for|in|regarding
+      |concerning|that|which|to|as|available|here)\b)
+    | no\ (?:relevant\ )?information\ (?:about|on|(?:was|is)\ (?:found|available|given|provided)(?!\ to\b))\b
     | je\ n\ ai\ (?:pas|rien|aucune)\ (?:pu\ )?(?:trouv|d\ information|d\ donnee|information|de\ donnee|donnee)
     | je\ ne\ (?:trouve|dispose|vois|peux)\ (?:pas|aucune|rien)
-    | (?:les|ces|vos)\ (?:sources|documents|textes|extraits)\ (?:fournies?\ |fournis\ )?(?:ne|n)\b
-    | (?:cette|l)\ information\ (?:n\ est|ne)\b
-    | aucune\ (?:information|donnee|source|mention)
-    | (?:il\ n\ y\ a|il\ n\ existe)\ (?:pas|aucune)\b
+    | (?:les|ces|vos)\ (?:sources|documents|textes|extraits)\ (?:fournies?\ |fournis\ )?(?:ne|n)\ (?:
+      contiennent|mentionnent|precisent|indiquent|disent|parlent|donnent|fournissent|repondent|abordent|comportent
+      |evoquent|traitent|incluent|decrivent|expliquent|apportent|font\ (?:pas|aucune)\ (?:mention|reference)
+      |(?:me\ )?permettent\ pas\ de\ (?:repondre|determiner|savoir|dire))\b
+    | (?:cette|l)\ information\ (?:n\ est\ pas\ (?:dans|disponible|presente|fournie|mentionnee|precisee|indiquee|donnee)
+      (?!\ a\b)|ne\ (?:figure|se\ trouve|apparait)\ pas)\b
+    | aucune\ (?:information|donnee|source|mention)(?:$|\ (?:sur|concernant|relative|de|dans|ne|disponible
+      |n\ (?:est|a\ ete)\ (?:disponible|trouvee|fournie|donnee|mentionnee)(?!\ a\b))\b)
+    | (?:il\ n\ y\ a|il\ n\ existe)\ (?:pas\ d|aucune)\ (?:information|donnee|mention|reponse|source)
     )"""
 )
 _PLEASANTRY = re.compile(
@@ -86,28 +97,34 @@ def new_number(text: str, question: str) -> bool:
     return not set(_DIGITS.findall(text)) <= set(_DIGITS.findall(question))
 
 
-def says_more(text: str, question: str, *, strictly: bool) -> bool:
+def says_more(text: str, question: str, *, strictly: bool, cited: bool = False) -> bool:
     """Return whether a sentence that begins as "not found" goes on to state something.
 
     It does with a new number, or with a clause after a colon, semicolon or dash; `strictly`, also after a comma, where
-    many languages only say what was sought. A clause that says the same, or why it declines, is no more. A number tells
-    nothing without a known question.
+    many languages only say what was sought. A clause that says the same, or why it declines, is no more, unless the
+    sentence is `cited`: what it cites is said by a source. A number tells nothing without a known question.
     """
     if question and new_number(text, question):
         return True
-    clauses = filter(_is_clause, (_SMALL_PARTS if strictly else _PARTS).split(text))
+    clauses = filter(_is_clause, (_SMALL_PARTS if strictly or cited else _PARTS).split(text))
     next(clauses, None)
-    refusal = is_refusal(text)
-    return not all(_adds_nothing(clause) or (refusal and _REASON.match(_plain(clause))) for clause in clauses)
+    return any(cited or not _adds_nothing(clause) for clause in clauses)
 
 
-_REASON = re.compile(r"(?:because|since|car|parce que?|puisque?)\b")
+_REASON = re.compile(r"(?:because|since|car|parce qu[e ]?|puisqu[e ]?)\b ?")
+_OF_REQUEST = re.compile(r"(?:it|this|that|cela|elle|il) (?:could|would|might|may|pourrait|serait|risquerait)\b")
 
 
 def _adds_nothing(clause: str) -> bool:
-    """Return whether a clause declines or finds nothing, after a word such as "so" too."""
+    """Return whether a clause declines or finds nothing, after a word such as "so" too, or says what a request does."""
     plain = _plain(clause)
-    return gives_up(plain) or gives_up(plain.partition(" ")[2])
+    if reason := _REASON.match(plain):
+        plain = plain[reason.end() :]
+        if _OF_REQUEST.match(plain):
+            return True
+    return any(
+        is_not_found(one) or is_refusal(one) or declines(one, sorry=False) for one in (plain, plain.partition(" ")[2])
+    )
 
 
 def _is_clause(text: str) -> bool:
@@ -153,10 +170,11 @@ def is_source_list(text: str) -> bool:
     return _plain(text) in _of_locales("source_lists")
 
 
-def declines(text: str) -> bool:
-    """Return whether a sentence says that the question is not answered, in any locale."""
+def declines(text: str, *, sorry: bool = True) -> bool:
+    """Return whether a sentence says that the question is not answered, in any locale; `sorry`, or only regrets it."""
     plain = _plain(text)
-    return len(plain) <= _MOST_REFUSAL and _begins(plain, _of_locales("refusals"))
+    phrases = _of_locales("refusals") | _of_locales("apologies") if sorry else _of_locales("refusals")
+    return len(plain) <= _MOST_REFUSAL and _begins(plain, phrases)
 
 
 def _begins(plain: str, phrases: frozenset[str]) -> bool:

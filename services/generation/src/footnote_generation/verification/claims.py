@@ -227,6 +227,7 @@ def states_something(
         return False
     if phrases.is_pleasantry(plain) or phrases.is_given(plain, not_found):
         return False
-    if phrases.is_not_found(plain) or phrases.declines(plain):
-        return phrases.says_more(plain, question, strictly=strictly)
+    cited = bool(sentence.markers)
+    if phrases.is_not_found(plain) or phrases.declines(plain, sorry=not cited):
+        return phrases.says_more(plain, question, strictly=strictly, cited=cited)
     return True
