@@ -41,7 +41,6 @@ from footnote_ingestion.tables.forms import (
 )
 
 _MOST_NAMED = 5
-_FEW = 2  # yes and no
 _APART = frozenset(",:;?，：；？、—–")
 
 
@@ -144,17 +143,11 @@ class AskedForm(AskedColumns):
         used = {*form.measures, *form.beside, *(at for one in filters for at in (one.column, one.other))}
         if form.grouped or form.kind in (HIGHEST, LOWEST, DISTINCT) or (form.kind == COUNT and form.inner != TOTAL):
             used.add(form.key)
-        used |= set() if self._tells_apart(subject.naming) else {subject.naming}
+        used |= set() if self._subject.tells_apart(subject.naming) else {subject.naming}
         words = {place for column in used for place in by_header.get(column, ())}
         others = [one for one in by_header if one not in used | subject.numeric and by_header[one] - words]
         form.needed = tuple(others)
-        return None if any(map(self._tells_apart, others)) else form
-
-    def _tells_apart(self, column: int) -> bool:
-        """Return whether a column has truth values, or at most two texts for more rows."""
-        subject = self._subject
-        few = column not in subject.values or len(subject.values[column]) <= _FEW
-        return few and column not in subject.dates and len(subject.values.get(column, ())) < max(subject.rows, 1)
+        return None if any(map(self._subject.tells_apart, others)) else form
 
     def _passes_over(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether the question names a column of numbers that a form does not use: "what part of A is B"."""
@@ -194,7 +187,7 @@ class AskedForm(AskedColumns):
         if best:
             return self._best(form, best, asked, by_header)
         counted = self._counted_column(by_header) if COUNT in asked else 0
-        if counted and self._counted != said[COUNT] and self._tells_apart(counted):
+        if counted and self._counted != said[COUNT] and self._subject.tells_apart(counted):
             return None  # "how many are active"
         if counted and "per" not in asked and TOTAL not in asked and AVERAGE not in asked:
             form.kind, form.key, form.measure, form.added = COUNT, counted, 0, ()

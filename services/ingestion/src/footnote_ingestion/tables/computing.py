@@ -133,7 +133,9 @@ class Computing:
                 continue
             weighed = weigh(question, subjects, reading, words)
             if (best := chosen(weighed, self._given)) is not None:
-                return self._computed(self._engine.tables[best.table], best.form, words)
+                table = self._engine.tables[best.table]
+                form = None if best.passes_over else self._settled(table, best.form)
+                return None if form is None else self._computed(table, form, words)
         return None
 
     def _given(self, at: int, form: Form) -> list[tuple[str, Any]] | None:

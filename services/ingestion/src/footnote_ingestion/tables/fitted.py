@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
 from footnote_text.locales import Locale
 
 from footnote_ingestion.tables import evidence
-from footnote_ingestion.tables.candidates import Reading, candidates
-from footnote_ingestion.tables.forms import Form, Subject
+from footnote_ingestion.tables.candidates import Candidate, Reading, candidates
+from footnote_ingestion.tables.forms import HIGHEST, LOWEST, Form, Subject
 from footnote_ingestion.tables.mentions import Asked, Mentions
 
 FLOOR = 0.7
@@ -40,6 +40,8 @@ class Weighed:
     table: int
     form: Form
     chance: float
+    passes_over: bool = False
+    """Whether the question names a column that the form does not use, by which it may mean other rows or names."""
 
 
 def weigh(question: str, subjects: Sequence[Subject], reading: Reading, words: Locale) -> list[Weighed]:
@@ -50,18 +52,38 @@ def weigh(question: str, subjects: Sequence[Subject], reading: Reading, words: L
         every = [one for one in every if one[1].file]
     every.sort(key=lambda one: -_nearness(one[1], reading))
     signs, none = _weights()
-    scored: list[tuple[int, Form, float]] = []
+    scored: list[tuple[int, Mentions, Candidate, float]] = []
     for at, mentions in every[:_MOST_TABLES]:
         for one in candidates(asked, mentions, reading):
             found = evidence.signs(one, asked, mentions, reading)
-            scored.append((at, one.form, math.fsum(map(float.__mul__, found, signs))))
+            scored.append((at, mentions, one, math.fsum(map(float.__mul__, found, signs))))
     if not scored:
         return []
     against = math.fsum(map(float.__mul__, evidence.none_signs(asked, reading), none))
-    top = max(against, max(score for _, _, score in scored))
-    total = math.fsum(math.exp(score - top) for _, _, score in scored) + math.exp(against - top)
-    scored.sort(key=lambda one: -one[2])
-    return [Weighed(at, form, math.exp(score - top) / total) for at, form, score in scored[:_MOST_ALIKE]]
+    top = max(against, max(score for *_, score in scored))
+    total = math.fsum(math.exp(score - top) for *_, score in scored) + math.exp(against - top)
+    scored.sort(key=lambda one: -one[-1])
+    return [
+        _beside(Weighed(at, one.form, math.exp(score - top) / total), one, asked, mentions)
+        for at, mentions, one, score in scored[:_MOST_ALIKE]
+    ]
+
+
+def _beside(weighed: Weighed, candidate: Candidate, asked: Asked, mentions: Mentions) -> Weighed:
+    """Return a computation with the columns that the question names beside it as `needed`, or as passed over."""
+    form, subject = weighed.form, mentions.subject
+    filters = [*form.filters, *(one for side in form.sides for one in side.filters)]
+    used = {*form.measures, *form.beside, *(one.column for one in filters)}
+    if form.grouped or form.kind in (HIGHEST, LOWEST):
+        used.add(form.key)
+    used |= set() if subject.tells_apart(subject.naming) else {subject.naming}
+    explained = candidate.explained.union(
+        mentions.file, mentions.about, asked.empty, *(mentions.headers.get(one, ()) for one in used)
+    )
+    others = [one for one, at in mentions.headers.items() if one not in used | subject.numeric and at - explained]
+    names_other = form.kind in (HIGHEST, LOWEST) and form.key not in mentions.headers
+    passed = any(subject.tells_apart(one) or (names_other and one in subject.values) for one in others)
+    return replace(weighed, form=replace(form, needed=tuple(others)), passes_over=passed)
 
 
 def chosen(weighed: Sequence[Weighed], given: Given) -> Weighed | None:

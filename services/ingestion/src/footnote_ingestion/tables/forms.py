@@ -28,6 +28,7 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
 _SHORTEST, _MOST_ENDING = 3, 3
 _VOWELS = frozenset("aeiou")
+_FEW = 2  # yes and no
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 """Where a new word begins in "unitPrice"."""
 
@@ -140,6 +141,11 @@ class Subject:
     daily: frozenset[int] = frozenset()
     common: Mapping[int, frozenset[str]] = field(default_factory=dict)
     measures: Mapping[int, Measure] = field(default_factory=dict)
+
+    def tells_apart(self, column: int) -> bool:
+        """Return whether a column has truth values, or at most two texts for more rows."""
+        few = column not in self.values or len(self.values[column]) <= _FEW
+        return few and column not in self.dates and len(self.values.get(column, ())) < max(self.rows, 1)
 
 
 @dataclass(frozen=True, slots=True)
