@@ -184,6 +184,9 @@ GUARANTEES = "Plan,Garantía,Sala\nBásico,no incluida,1\nPro,incluida,2\n"
 LIMITS = "Substance,Limit,Room\nLead,< 5 mg,1\nTin,> 7 mg,2\nZinc,9 mg,3\n"
 RETURNS = "Item,Return,Room\nLamp,not within 30 days,1\nDesk,within 14 days,2\nChair,60 days,3\n"
 SHIFTS = "Shift,Start,Length\nNight,12:30 am,1½ hours\nNoon,12:30 PM,2 hours\n"
+DUTCH = "Artikel,Prijs,Staat\nLamp,5,gekeurd\nBank,7,niet gekeurd\nKast,9,nog niet bekend\n"
+GERMAN = "Artikel,Preis,Zustand\nLampe,5,offen\nBank,7,nicht offen\nSchrank,9,noch nicht bekannt\n"
+FRENCH = "Produit,Prix,Ville\nLampe,5,Lyon\nBanc,7,Nice\nArmoire,9,pas encore connue\n"
 DAYS = "Part,Due,Width\nBeam,03/04/2025,5\nBar,{},8\n"
 
 
@@ -217,6 +220,15 @@ DAYS = "Part,Due,Width\nBeam,03/04/2025,5\nBar,{},8\n"
         (DAYS.format("12/25/2025"), "The due of Beam is 4 March 2025 [1]."),
         ("Produit,Prix,Ville\nArticle,5,a\nBanc,7,b\n", "Le prix de l'article est 5 [1]."),
         ("Artigo,Preço (€),Estado\nPorto,550,em armazém\nBraga,1250,esgotado\n", "O preço no Porto é 550 € [1]."),
+        (DUTCH, "The Prijs of Lamp is 5 [1]."),
+        (DUTCH, "The Staat of Lamp is gekeurd [1]."),
+        (GERMAN, "The Zustand of Lampe was offen [1]."),
+        (GERMAN, "The Preis of Lampe was 5 [1]."),
+        (FRENCH, "El Prix de la Lampe es 5 [1]."),
+        (FRENCH, "La Ville del Lampe es Lyon [1]."),
+        (ROLES, "O Vault do Reader é access [1]."),
+        (ROLES, "O Vault do Admin é no access [1]."),
+        (ROLES, "O Safe no Reader é key [1]."),
     ],
 )
 def test_the_value_of_a_cell_with_its_unit_is_supported(tmp_path: Path, table: str, statement: str) -> None:
@@ -244,6 +256,10 @@ def test_the_value_of_a_cell_with_its_unit_is_supported(tmp_path: Path, table: s
         (ROLES, "The Vault of Reader is no access [1]."),
         (ROLES, "The Vault of Admin is access [1]."),
         (ROLES, "Reader — Vault: no access [1]."),
+        (ROLES, "O Vault do Reader é no access [1]."),
+        (ROLES, "O Vault do Reader: no access [1]."),
+        (DUTCH, "The Prijs of Lamp is 7 [1]."),
+        (DUTCH, "De prijs van Lamp is 5 of 7 [1]."),
         (GUARANTEES, "La garantía del Básico es incluida [1]."),
         (GUARANTEES, "La garantía de Pro no es incluida [1]."),
         (GUARANTEES, "Garantía de Pro: no incluida [1]."),

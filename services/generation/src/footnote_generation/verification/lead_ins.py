@@ -60,7 +60,25 @@ def is_glue(word: str) -> bool:
 @cache
 def says_something(language: str) -> frozenset[str]:
     """Return the common words of a language that are none of these in it: "no" in English, but not in Portuguese."""
-    return frozenset(map(str.casefold, STOP_WORDS.get(language, ()))) - glues().get(language, frozenset())
+    return _common(language) - glues().get(language, frozenset())
+
+
+@cache
+def _common(language: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, STOP_WORDS.get(language, ())))
+
+
+def linked(said: frozenset[str], language: str) -> tuple[frozenset[str], bool]:
+    """Return the words allowed in one locale, that of most words `said`; whether it is not the source's language.
+
+    It is another only where one of them is no word of the source's language at all: "the" in "The Prijs of X".
+    """
+    own = glues().get(language, frozenset())
+    foreign = max((words for code, words in glues().items() if code != language), key=lambda one: len(one & said))
+    if len(foreign & said) > len(own & said) and foreign & said - own - _common(language):
+        return foreign, True
+    links = said - says_something(language)
+    return max((own, *glues().values()), key=lambda one: len(one & links)), False
 
 
 def begins_one(text: str) -> bool:

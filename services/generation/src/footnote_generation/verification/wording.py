@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from footnote_text import tables
 
 from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
-from footnote_generation.verification.lead_ins import glues, is_glue, says_something
+from footnote_generation.verification.lead_ins import is_glue, linked, says_something
 from footnote_generation.verification.normalised import Token, tokens
 
 STAND_IN = "document"  # replaces a place's words, since a lead-in can name a document too
@@ -44,9 +44,11 @@ def written(found: Iterable[Token]) -> str:
 def linking(rest: tuple[Token, ...], statement: str, language: str) -> frozenset[int]:
     """Return which tokens of a rest are signs or linking words of one language, by their places.
 
-    None is one that says something else in the source's language (ISO 639-1; "" for English). Directly after a number
-    a letter, or a last word, is its unit: "5 W", "6 in".
+    One that says something else in the source's language (ISO 639-1; "" for English) is one only in a statement of
+    another language, beside what is none of the rest. Directly after a number a letter, or a last word, is its unit:
+    "5 W", "6 in".
     """
+    language = language or "en"
     last = max((token.end for token in rest), default=0)
     idle: set[int] = set()
     glue: dict[int, str] = {}
@@ -56,14 +58,30 @@ def linking(rest: tuple[Token, ...], statement: str, language: str) -> frozenset
             # What touches the end of a word is part of it: "BBB+".
             if not (token.text in "+-" and before.isalnum() and not after.isalnum()):
                 idle.add(at)
-        elif is_glue(token.text) and token.text not in says_something(language or "en"):
+        elif is_glue(token.text):
             is_counted = at > 0 and rest[at - 1].text[0].isdigit()
             is_counted = is_counted and not statement[rest[at - 1].end : token.start].strip()
             if not (is_counted and (len(token.text) == 1 or token.end == last)):
                 glue[at] = token.text
-    said = set(glue.values())
-    words = max(glues().values(), key=lambda one: len(one & said)) if said else frozenset[str]()
-    return frozenset(idle | {at for at, word in glue.items() if word in words})
+    if not glue:
+        return frozenset(idle)
+    words, is_other = linked(frozenset(glue.values()), language)
+    blocked = says_something(language)
+    return frozenset(
+        idle | {
+            at for at, word in glue.items()
+            if word in words and (word not in blocked or (is_other and _is_between(at, rest, statement, glue)))
+        }
+    )  # fmt: skip
+
+
+def _is_between(at: int, rest: Sequence[Token], statement: str, glue: Collection[int]) -> bool:
+    """Return whether a word stands before a name, a number or another linking word, or else directly after a name."""
+    if at + 1 < len(rest) and (at + 1 in glue or rest[at + 1].text[0].isdigit()):
+        return True
+    following = statement[rest[at].end : rest[at + 1].start if at + 1 < len(rest) else len(statement)]
+    before = statement[rest[at - 1].end if at else 0 : rest[at].start].rstrip()
+    return any(map(str.isalnum, following)) or before[-1:].isalnum()
 
 
 def tied(rest: tuple[Token, ...], statement: str, language: str) -> tuple[Token, ...]:
