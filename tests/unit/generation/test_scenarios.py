@@ -303,6 +303,8 @@ async def test_without_a_source_a_disobedient_model_is_not_shown() -> None:
         "I'm sorry, but I cannot help you with that request, because it could be used to harm others.",
         "The sources do not mention parental leave; there is no information on it, so I don't know.",
         "The provided documents do not appear to have any information about it.",
+        "Unfortunately, the documents do not mention leave because of an illness in the family.",
+        "I'm sorry, but I couldn't find any information about it because the documents do not mention it.",
         "Non ho trovato informazioni su questo, quindi non posso rispondere alla domanda.",
     ],
 )
@@ -368,6 +370,9 @@ BEHIND_NOT_FOUND = [
     "Los documentos no permiten fumar en la casa.",
     "No he encontrado una fecha; lo siento, en la casa no se permite fumar.",
     "I could not find a date; leider ist das Rauchen im Haus verboten.",
+    "I could not find any information on dates but the hall is free of smoke.",
+    "I cannot answer that because the house forbids smoking for everyone.",
+    "Nie wiem, palenie jest w domu zabronione.",
 ]
 
 

@@ -86,7 +86,7 @@ def is_not_found(text: str) -> bool:
 
 
 _PARTS = re.compile(r"[;:；：–—]")
-_SMALL_PARTS = re.compile(r"[,;:，；：、–—.!?。！？]")
+_SMALL_PARTS = re.compile(r"[,;:，；：、–—.!?。！？]|\b(?=(?i:but|however|although|though|whereas|because(?! of))\b)")
 _DIGITS = re.compile(r"\d+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 4, 6
 """The minimum of a clause: words, or letters in a script without spaces."""
@@ -106,9 +106,9 @@ def says_more(text: str, question: str, *, strictly: bool, cited: bool = False) 
     """
     if question and new_number(text, question):
         return True
-    clauses = filter(_is_clause, (_SMALL_PARTS if strictly or cited else _PARTS).split(text))
-    next(clauses, None)
-    return any(cited or not _adds_nothing(clause) for clause in clauses)
+    parts = (_SMALL_PARTS if strictly or cited else _PARTS).split(text)
+    first = next((at for at, part in enumerate(parts) if _adds_nothing(part) or _is_clause(part)), len(parts))
+    return any(cited or not _adds_nothing(part) for part in parts[first + 1 :] if _is_clause(part))
 
 
 _REASON = re.compile(r"(?:because|since|car|parce qu[e ]?|puisqu[e ]?)\b ?")
