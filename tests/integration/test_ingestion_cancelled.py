@@ -58,6 +58,8 @@ class NoChangeCache:
 class Collections:
     """Knows every collection, and lets everybody do anything there."""
 
+    silent = False
+
     async def exists(self, scope: Scope, collection_id: str) -> bool:
         return True
 
