@@ -22,7 +22,6 @@ def verdict(source: str, statement: str) -> tuple[int, int]:
 OTHERWISE = [
     ("Die Temperatur beträgt –18 °C im Lager.", "Die Temperatur beträgt 18 °C im Lager."),
     ("Le solde est de –1 250 € au total.", "Le solde est de 1 250 € au total."),
-    ("The margin is - 3 % in May.", "The margin is 3 % in May."),
     ("The balance at the end was -€500.", "The balance at the end was €500."),
     ("The result of the year was (1,250) thousand.", "The result of the year was 1,250 thousand."),
     ("経常利益は▲1,250百万円です。", "経常利益は1,250百万円です。"),

@@ -1,14 +1,15 @@
 """Texts as comparable tokens, without typographic differences.
 
 White space, quotation marks, dashes, commas, hyphens at line ends, character width and digit grouping are ignored.
-Words, their order, digits, minus signs and symbols count: "✓", "<", "€", "%".
+Words, their order, digits, a minus directly before a number and signs count: "<", "€", "%"; of pictures only those that
+deny or point up or down: "✗", "▲".
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from footnote_kit.memoise import memoised
@@ -27,21 +28,34 @@ _TOKEN = re.compile(
       (?P<number>\d{{1,3}}(?:{_BLANK}\d{{3}})+(?![\d])(?:[.,]\d+)?|\d+(?:[.,:'’]\d+)*|(?<![\w.,)])\.\d+)
     | (?P<word>{_LETTERS}(?:['’]\s?{_LETTERS}|-\n\s*[a-zß-ÿ{_MARKS}]+)*)
     | (?P<minus>
-        (?:(?<![\w)])|(?<=\d[eE]))[-−－–—](?={_BLANK}?(?:(?P<money>[^\w\s]){_BLANK}?)?\.?\d)
-        # "BBB-", but neither "Pre-2020" nor a word that goes on in the next line
-      | (?<=[^\W\d_])[-‐‑−](?![\w-]|\s*\n)
-        # an amount in brackets
-      | [(（](?={_BLANK}?(?:[^\w\s]{_BLANK}?)?\d[\d.,'’ \u00a0\u202f\u2009]{{0,30}}(?:[^\w\s,;]{_BLANK}?)?[)）]))
+        (?:(?<![^\s([{{（「“„"'«‚:：=<>≤≥≈~|*_/$£¥₹])|(?<=\d[eE]))[-−－–](?=(?:(?P<money>[^\w\s]){_BLANK}?)?\.?\d)
+        # "BBB-", but neither "A-levels" nor a word that goes on in the next line
+      | (?<=[A-Z])[-‐‑−–](?![\w-]|\s*\n)
+        # "(1,250)" of accounts, not "(2024)" or "(5 €)"
+      | [(（](?=\d{{1,3}}(?:[.,'’ \u00a0\u202f\u2009]\d{{3}})+(?:[.,]\d+)?[)）]))
     | (?P<sign>[^\w\s])"""
 )
-_SIGNS = frozenset("%％‰&§@^~/")
-"""Those that count although Unicode does not call them symbols."""
-_SYMBOLS = frozenset({"Sm", "Sc", "So"})
-_TYPOGRAPHY = frozenset("|｜¦−∙⋅～©®℗™℠")
+_SIGNS = frozenset("%％‰°&§@^~/")
+"""Those that count although Unicode does not call them mathematical or money."""
+_TYPOGRAPHY = frozenset("|｜−∙⋅～™℠")
 """Symbols that are only another writing of a dash, a dot or the border of a cell, or a mark of rights."""
-_BOXES = ("\u2500", "\u259f")
-BULLETS = "◦\u25a0\u25a3-\u25b1\u25b6-\u25bb\u25c0-\u25ff"
-"""Geometric shapes that begin a list item, as characters of a pattern; not "□" and "▲", which say something."""
+_SAYING = (
+    {"BALLOT"},
+    {"MULTIPLICATION"},
+    {"CROSS", "MARK"},
+    {"NO"},
+    {"THUMBS", "DOWN"},
+    {"WHITE", "SQUARE"},
+    {"UP", "TRIANGLE"},
+    {"DOWN", "TRIANGLE"},
+    {"UPWARDS", "ARROW"},
+    {"DOWNWARDS", "ARROW"},
+    {"NORTH", "ARROW"},
+    {"SOUTH", "ARROW"},
+)
+"""Words in Unicode's names of pictures that deny or leave open, ✗ ❌ ⛔ ☐ □, or that point up or down."""
+BULLETS = "◦→⇒\u25a0\u25a3-\u25b1\u25b6-\u25bb\u25c0-\u25ff\u2794\u2798-\u27be"
+"""Shapes and arrows that begin a list item, as characters of a pattern; not "□" and "▲", which say something."""
 _SAME = str.maketrans("−⁄∕", "-//")
 _GROUPED = re.compile(r"(?<=\d)[ \u00a0\u202f\u2009'’](?=\d{3})")
 _HYPHEN = re.compile(r"-\n\s*")
@@ -74,7 +88,7 @@ def tokens(text: str, decimal: str = ".") -> tuple[Token, ...]:
         elif kind == "word":
             found.append(Token(_HYPHEN.sub("", written).replace("’", "'").replace("\u00ad", ""), start, end))
         elif kind == "minus":
-            if (match["money"] is None or _is_money(match["money"])) and not _is_range(text, start, found):
+            if match["money"] is None or _is_money(match["money"]):
                 found.append(Token("-", start, end))
         elif _counts(text, start):
             for piece in _PIECE.findall(written.translate(_SAME)):  # "㎡", "℃", "㌔"
@@ -90,27 +104,26 @@ def _is_money(sign: str) -> bool:
     return len(sign) == 1 and unicodedata.category(sign) == "Sc"
 
 
-def _is_range(text: str, at: int, before: Sequence[Token]) -> bool:
-    """Return whether a spaced dash joins two quantities: "8 – 12", "8 Uhr – 12 Uhr"."""
-    near = before[-2:]
-    return (
-        bool(near)
-        and text[at + 1 : at + 2].isspace()
-        and text[near[-1].end : at].isspace()
-        and any(token.text[0].isdigit() for token in near)
-    )
-
-
 def _counts(text: str, at: int) -> bool:
-    """Return whether a sign of a text says something: "✗" does, a quotation mark does not."""
+    """Return whether a sign of a text says something: "✗" does, "✓" and a quotation mark do not."""
     sign = text[at]
     if sign == "!":
         return text[at + 1 : at + 2] == "="
     if sign in "′″‴":
         return text[at - 1 : at].isdigit()  # feet and inches, minutes and seconds
-    if sign in _TYPOGRAPHY or _BOXES[0] <= sign <= _BOXES[1]:
+    if sign in _TYPOGRAPHY:
         return False
-    return sign in _SIGNS or unicodedata.category(sign) in _SYMBOLS
+    category = unicodedata.category(sign)
+    return sign in _SIGNS or category in {"Sm", "Sc"} or (category == "So" and _says(sign))
+
+
+@lru_cache(maxsize=1024)
+def _says(picture: str) -> bool:
+    """Return whether a picture is letters ("㎎"), denies or points up or down; "✅", "👉" and "★" only decorate."""
+    if unicodedata.normalize("NFKC", picture) != picture:
+        return True
+    words = set(unicodedata.name(picture, "").replace("-", " ").split())
+    return "CHECK" not in words and any(some <= words for some in _SAYING)
 
 
 def _number(written: str, decimal: str) -> str:
