@@ -150,20 +150,20 @@ def _months(locale: Locale) -> dict[str, int]:
 
 @cache
 def _dotted_months() -> frozenset[str]:
-    """Return the names of months where the day before them has a full stop: "12. März"."""
-    known = (_locale(code) for code in STOP_WORDS)
-    return frozenset(
-        name for locale in known if "d. " in locale.date_formats["long"].pattern for name in _months(locale)
-    )
+    """Return the names of months where the day before them has a full stop: "12. März", "12. Okt."."""
+    known = [locale for code in STOP_WORDS if "d. " in (locale := _locale(code)).date_formats["long"].pattern]
+    short = {f"{name}." for locale in known for name in _months(locale)}
+    names = (locale.months[form]["wide"].values() for locale in known for form in ("format", "stand-alone"))
+    return frozenset(short.union(*({plain(name) for name in some} for some in names)))
 
 
-_DATED = re.compile(r"(?<!\s)\s*+(?:[-*•–·‣]\s++)?(?P<day>\d{1,2})\.\s++(?:(?P<month>[^\W\d_]++)|\d{1,2}\.\s)")
+_DATED = re.compile(r"(?<!\s)\s*+(?:[-*•–·‣]\s++)?(?P<day>\d{1,2})\.\s++(?:(?P<month>[^\W\d_]++\.?)|\d{1,2}\.\s)")
 
 
 def date_begin(line: str) -> int:
     """Return where the date is that a line or list item begins with, "12. März" or "12. 3. 2024"; -1 for none."""
     found = _DATED.match(line)
-    if found is None or (found["month"] is not None and plain(found["month"]) not in _dotted_months()):
+    if found is None or ((month := found["month"]) and not {fold(month), plain(month)} & _dotted_months()):
         return -1
     return found.start("day")
 

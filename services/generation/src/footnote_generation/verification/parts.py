@@ -6,14 +6,14 @@ Nothing less than a sentence is quotable: the text left out may deny the rest.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from footnote_text import sentences
-from footnote_text.lexical import is_unspaced
 
-from footnote_generation.language.cldr import date_begin, writing
+from footnote_generation.language.cldr import date_begin
 from footnote_generation.verification.normalised import BULLETS, Token, tokens
 
 _ITEM = re.compile(
@@ -43,9 +43,9 @@ class Part:
     question: bool
     next: int = -1
     mark: str = ""
-    """The number before a list item, or the dash before a lone one that begins with a digit: perhaps a minus."""
+    """The number before a list item, or the dash before a lone one that begins with degrees: perhaps a minus."""
     ranked: bool = False
-    """Whether its mark may belong to what it says: "3. Mahnung" below "2. Mahnung"."""
+    """Whether its mark may belong to what it says: "3. Mahnung: 40 EUR" below "2. Mahnung: 10 EUR"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()
     A line in `headings` counts as a heading, like one that Markdown marks.
     """
     found: list[Part] = []
-    marks = _marks(text, language)
+    marks = _marks(text)
     for start, end, lead, heading, follows in _stretches(text, language, headings):
         mark, ranked = marks.get(start, ("", False))
         if numbered := _NUMBERING.match(text, start, end):
@@ -91,38 +91,37 @@ def _moved(found: Sequence[Token], by: int) -> tuple[Token, ...]:
 
 
 _DASHED = re.compile(r"(?<![ \t])[ \t]*+[-–][ \t]++")
-_FIRST_WORD = re.compile(r"[^\W\d_]*+")
-_NAME = re.compile(r"[^:：\d]*+")
+_AMOUNT = re.compile(r"\A(?P<name>[^\W\d_]++)[ \t]*+[:：][^\w\n]{0,3}\d")
+_DEGREES = re.compile(r"\A[\d.,]++\s?[°℃℉]")
 
 
-def _marks(text: str, language: str) -> dict[int, tuple[str, bool]]:
+def _marks(text: str) -> dict[int, tuple[str, bool]]:
     """Return the marks of list items by where their texts begin, and whether a mark may belong to what is said.
 
-    A number does not if the item above has the one before, or that below the next, and another name: all up to a colon
-    or digit, or its first word in a language that writes ordinals with a full stop.
+    A number does where several items name an amount with the same word: "2. Mahnung: 5 EUR". A lone dash does before
+    degrees.
     """
     lines = [line for line in _lines(text) if line.text.strip()]
     found: dict[int, tuple[str, bool]] = {}
-    numbered: list[tuple[int, int, str, str]] = []
+    names: dict[int, str] = {}
+    numbers: dict[str, set[str]] = defaultdict(set)
     for at, line in enumerate(lines):
         if (item := _item(line)) is None:
             continue
         begin, said = line.start + item[0], line.text[item[0] :].casefold()
         number = "".join(item[1].split()[-1:])[:-1]
         if number.isdecimal():
-            name, word = (pattern.match(said)[0].strip() for pattern in (_NAME, _FIRST_WORD))  # type: ignore[index]
-            numbered.append((begin, int(number), name, word if word and not is_unspaced(word[0]) else ""))
-        elif said[:1].isdigit() and item[1] in ("-", "–") and date_begin(line.text) < 0:
+            found[begin] = (str(int(number)), False)
+            if amount := _AMOUNT.match(said):
+                names[begin] = amount["name"]
+                numbers[amount["name"]].add(found[begin][0])
+        elif item[1] in ("-", "–") and _DEGREES.match(said):
             near = [*lines[max(0, at - 1) : at], *lines[at + 1 : at + 2]]
             if not any(_DASHED.match(other.text) for other in near):
                 found[begin] = ("-", True)
-    dotted = writing(language).ordinal.startswith("\\.")
-    listed: set[int] = set()
-    for above, below in pairwise(numbered):
-        same = (above[2] and above[2] == below[2]) or (dotted and above[3] and above[3] == below[3])
-        if below[1] == above[1] + 1 and not same:
-            listed |= {above[0], below[0]}
-    return {**found, **{begin: (str(number), begin not in listed) for begin, number, _, _ in numbered}}
+    for begin, name in names.items():
+        found[begin] = (found[begin][0], len(numbers[name]) > 1)
+    return found
 
 
 def _item(line: _Line) -> tuple[int, str] | None:

@@ -35,27 +35,18 @@ class Index:
 def find(statement: Sequence[Token], question: bool, index: Index, mark: str = "") -> tuple[int, int] | None:
     """Return where a statement is as consecutive whole parts of a source, None if nowhere.
 
-    `mark` is that of its list item; its first token may also be that of the source's: "3. Mahnung".
+    `mark` is that of its list item.
     """
-    found = _find(statement, question, index, mark)
-    if found is None and statement and (statement[0].text == "-" or statement[0].text.isdecimal()):
-        return _find(statement[1:], question, index, statement[0].text, exact=True)
-    return found
-
-
-def _find(
-    statement: Sequence[Token], question: bool, index: Index, mark: str, exact: bool = False
-) -> tuple[int, int] | None:
     if len(statement) < _FEWEST or sum(len(token.text) for token in statement) < 4:
         return None
     head = statement[0].text.casefold()
     for number in index.first.get(head, ()):
         part = index.parts[number]
-        if part.mark != mark and (exact or (part.ranked and (mark or part.mark == "-"))):
+        if part.ranked and part.mark != mark and (mark or part.mark == "-"):
             continue
         if (found := _chain(statement, 0, number, question, index.parts)) is not None:
             return index.parts[number].start, found
-    for number in index.headed.get(head, ()) if not exact else ():
+    for number in index.headed.get(head, ()):
         part = index.parts[number]
         size = len(part.heading)
         # The heading is the subject that the statement repeats: "Warranty: 24 months".
