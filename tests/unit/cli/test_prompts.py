@@ -71,7 +71,7 @@ class Terminal:
     def type(self, keys: bytes) -> None:
         os.write(self.ours, keys)
 
-    def end(self, seconds: float = 5) -> tuple[int, str]:
+    def end(self, seconds: float = 60) -> tuple[int, str]:
         """Return the exit code and the output of a command that ends by itself."""
         output = self.process.communicate(timeout=seconds)[0]
         with suppress(OSError):  # the terminal's other end is closed
@@ -87,14 +87,14 @@ def terminal(address: str, *command: str, screen: bool = False, errors: bool = T
         yield opened
     finally:
         opened.process.kill()
-        opened.process.wait()
+        opened.process.communicate()
         os.close(opened.ours)
 
 
 @pytest.mark.parametrize(
     ("command", "prompt"),
     [
-        (["documents", "delete", _DOCUMENT], "[y/N]"),
+        (["documents", "delete", _DOCUMENT], _READS),
         (["sources", "add", "web", "https://e.example", "--secret", "password"], "password:"),
         (["ask", "-"], _READS),
         (["vectors", "add", "c", "-"], _READS),

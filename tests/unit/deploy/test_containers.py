@@ -94,7 +94,9 @@ def test_ingestion_has_the_memory_that_its_processes_may_take(where: str) -> Non
         service = COMPOSE["services"]["ingestion"]
         env, limit = service["environment"], int(service["mem_limit"].removesuffix("g"))
     else:
-        env = {one["name"]: one.get("value") for one in container("ingestion")["env"]}
+        env = named("ConfigMap", "footnote")["data"] | {
+            one["name"]: one.get("value") for one in container("ingestion")["env"]
+        }
         limit = int(container("ingestion")["resources"]["limits"]["memory"].removesuffix("Gi"))
     wanted = {name.removeprefix("FOOTNOTE_INGESTION_").lower(): value for name, value in env.items()}
     settings = IngestionSettings(**{name: wanted[name] for name in ("workers", "table_queries")})

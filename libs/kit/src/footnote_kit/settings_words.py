@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails
 
 from footnote_kit.logs import get_logger
@@ -40,10 +40,10 @@ def read(model: type[S], values: Mapping[str, object]) -> S:
     return model.model_validate_json(json.dumps(_whole(dict(values))), strict=True, extra=extra)
 
 
-def at_most(most: int, value: int) -> int:
+def at_most(most: int, value: int, info: ValidationInfo) -> int:
     """Return a setting, limited with a warning where an earlier version took more."""
     if value > most:
-        _log.warning("setting_limited", given=value, most=most)
+        _log.warning("setting_limited", setting=info.field_name, given=value, most=most)
     return min(value, most)
 
 
