@@ -188,7 +188,6 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Stop in reverse order: edge accepts no more questions, then the stages, then the engine."""
-        self.runtime.draining.set()
         await asyncio.gather(*(host.drain() for host in self._hosts))
         if self._hosts and self._settings.drain_seconds:
             await asyncio.sleep(self._settings.drain_seconds)

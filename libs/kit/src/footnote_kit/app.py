@@ -104,8 +104,6 @@ class Runtime:
     """Addresses by stage of listeners inside this process, which bypass the front proxy and TLS."""
     announced: dict[str, str] = field(default_factory=dict)
     """Further addresses that services listen on, by name; they appear in addresses.json."""
-    draining: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the process begins to stop; long streams then end themselves."""
     port_base: int | None = None
     """The deployment's first port if it is not the default; 0 for ephemeral ports."""
     credential: ServiceCredential | None = None

@@ -86,7 +86,6 @@ async def serve_app(
             await host.started(runtime.data_dir)
             yield Served(address, channel, app, runtime, host)
         finally:
-            runtime.draining.set()
             await channel.close()
             # The process goes on: what a crowded machine does not close in time would be in the next test's way.
             await host.stop(settings.grace_seconds, 120.0)
