@@ -33,7 +33,7 @@ SPREAD = --dist loadfile --no-loadscope-reorder -q
 
 # The loop while one works: what needs no server and no long measurement, and of large matrices a sample.
 quick: setup
-	$(PYTEST) tests/unit tests/contract -m "not bench and not slow and not matrix and not full" -n $(WORKERS) -q
+	$(PYTEST) tests/unit tests/contract -m "not bench and not slow and not matrix and not full" -n $(WORKERS) --dist worksteal -q
 
 # Everything of the product once, on real parts, in minutes.
 test: setup

@@ -29,6 +29,7 @@ def ran(folder: Path, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_would_begin_after_the_end_is_skipped_and_said(folder: Path) -> None:
     said = ran(folder, **{time_limit.END: str(time.time() - 1)})
     assert "3 skipped" in said
@@ -36,6 +37,7 @@ def test_what_would_begin_after_the_end_is_skipped_and_said(folder: Path) -> Non
     assert "3 passed" in ran(folder, **{time_limit.END: str(time.time() + 600)})
 
 
+@pytest.mark.slow
 def test_what_may_take_long_begins_first_and_the_rest_by_draw(folder: Path) -> None:
     orders = set()
     for drawn in ("", "1", "2"):

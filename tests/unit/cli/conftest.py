@@ -1,10 +1,15 @@
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.testing
 from footnote_cli.main import app
 from support.doubles.scripted_edge import ScriptedEdge, served
 from typer.testing import CliRunner, Result
+
+# The tree of all commands is built once for a process, as a user's is: it takes 0.1 s.
+setattr(typer.testing, "_get_command", cache(typer.testing._get_command))  # noqa: B010
 
 
 @pytest.fixture

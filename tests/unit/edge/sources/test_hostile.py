@@ -373,6 +373,7 @@ async def longest_pause(most: float) -> AsyncIterator[None]:
     assert max(pauses) < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["site", "sitemap"])
 async def test_a_page_of_many_links_leaves_the_loop_alone(web: Site, tmp_path: Path, mode: str) -> None:
     """Each link is held against each pattern of the source, and both are chosen by strangers."""

@@ -71,6 +71,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Blobs]:
         thread.join()
 
 
+@pytest.mark.slow
 async def test_a_slow_reader_gets_the_whole_file(files: Blobs) -> None:
     found = []
     async for part in files.parts("uploads/file"):

@@ -140,6 +140,7 @@ async def test_a_wait_that_would_be_too_long_is_refused_without_waiting() -> Non
     await callers.end()
 
 
+@pytest.mark.slow
 async def test_few_are_begun_while_iterations_are_long_and_more_when_they_are_not() -> None:
     iteration = 1.0
     machine = Machine(iteration=lambda: iteration)

@@ -131,6 +131,7 @@ async def test_the_worst_of_a_minute_is_forgotten_after_it(monkeypatch: pytest.M
     assert seen[-1] == lag.worst
 
 
+@pytest.mark.slow
 async def test_an_iteration_counts_by_what_the_loop_itself_has_to_do() -> None:
     loop = asyncio.get_running_loop()
 

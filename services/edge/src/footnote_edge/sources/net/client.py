@@ -11,6 +11,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import httpcore2
@@ -130,6 +131,12 @@ class _Pieces:
         return piece
 
 
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return what the machine trusts, read once: each time would hold the event loop for 20 ms."""
+    return ssl.create_default_context()
+
+
 class Client:
     """An HTTP client for one run of a source."""
 
@@ -139,7 +146,7 @@ class Client:
         self.requests = 0
         """Number of requests so far, redirects included."""
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context(),
+            ssl_context=_trusted(),
             max_connections=_CONNECTIONS,
             keepalive_expiry=15.0,
             network_backend=PinnedBackend(policy, resolving),
