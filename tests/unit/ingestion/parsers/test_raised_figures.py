@@ -1,4 +1,4 @@
-"""Marks of notes and exponents of pages and Word documents do not melt into the number before them."""
+"""Marks of notes and exponents of pages, Word documents and slides do not melt into the number before them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import io
 from pathlib import Path
 
 import docx
+import pptx
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from pptx.util import Inches
 
 CASES = [
     (("We saw 102", "3", " patients."), "We saw 102^3 patients."),
@@ -52,3 +54,24 @@ def test_of_a_word_document(pieces: tuple[str, str, str], expected: str, tmp_pat
     made = io.BytesIO()
     document.save(made)
     assert read(made.getvalue(), "docx", tmp_path) == [expected]
+
+
+@pytest.mark.parametrize(("pieces", "expected"), CASES)
+def test_of_a_slide(pieces: tuple[str, str, str], expected: str, tmp_path: Path) -> None:
+    """Shown in a title, a box and a cell of a table."""
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[5])
+    size = Inches(2)
+    table = slide.shapes.add_table(2, 2, size, size, size, size).table
+    for at, text in enumerate(("Land", "Note", "Gaul")):
+        table.cell(at // 2, at % 2).text = text
+    box = slide.shapes.add_textbox(size, size, size, size)
+    for frame in (slide.shapes.title.text_frame, box.text_frame, table.cell(1, 1).text_frame):
+        for at, text in enumerate(pieces):
+            run = frame.paragraphs[0].add_run()
+            run.text = text
+            if at == 1:
+                run.font._element.set("baseline", "30000")
+    made = io.BytesIO()
+    presentation.save(made)
+    assert set(read(made.getvalue(), "pptx", tmp_path)) == {expected, f"Land: Gaul; Note: {expected}"}

@@ -14,7 +14,7 @@ from pptx.exc import PackageNotFoundError, PythonPptxError
 
 from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.cells import Cell, write_table
-from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.clean import RAISED, inline, joined, starts_as_figure
 from footnote_ingestion.parsers.failures import (
     CONTENT_LEFT_OUT,
     CORRUPT,
@@ -90,7 +90,7 @@ def _open(path: Path) -> tuple[Any, int]:
 
 def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     title_shape = slide.shapes.title
-    title = inline(title_shape.text_frame.text) if title_shape is not None else ""
+    title = inline(_all_runs(title_shape.text_frame)) if title_shape is not None else ""
     place = SlideLocator(slide=number, title=title[:300])
     out.reset_headings()
     if title:
@@ -167,13 +167,29 @@ def _alternative(element: Any, place: SlideLocator, out: BlockWriter) -> None:
 
 
 def _runs(paragraph: Any) -> str:
-    return str(paragraph.text).replace("\v", " ")
+    """Return a paragraph's text; superscript figures do not extend the number before them."""
+    pieces = (f"{RAISED}{one.text}" if _is_raised(one) else str(one.text) for one in paragraph._p.content_children)
+    return joined(pieces).replace("\v", " ")
+
+
+def _is_raised(run: Any) -> bool:
+    properties = run.find(f"{_A}rPr")
+    baseline = "0" if properties is None else properties.get("baseline", "0")
+    return not baseline.startswith(("-", "0")) and starts_as_figure(run.text)
+
+
+def _all_runs(frame: Any) -> str:
+    return "\n".join(_runs(paragraph) for paragraph in frame.paragraphs)
 
 
 def _cells(table: Any) -> list[list[Cell]]:
     """Return the cells of a table that are not covered by others."""
     return [
-        [Cell(inline(cell.text), cell.span_height, cell.span_width) for cell in row.cells if not cell.is_spanned]
+        [
+            Cell(inline(_all_runs(cell.text_frame)), cell.span_height, cell.span_width)
+            for cell in row.cells
+            if not cell.is_spanned
+        ]
         for row in table.rows
     ]
 
