@@ -134,6 +134,19 @@ async def test_whatever_comes_back_is_an_answer_or_a_typed_failure(
         assert found in ([], [ChatPart()])
 
 
+@pytest.mark.parametrize("given", [[None, 1], [None, None], [1, 0]])
+async def test_vectors_without_an_index_stand_at_their_place(
+    server: Server, client: OpenAIClient, given: list[int | None]
+) -> None:
+    """Gemini leaves an index of 0 out, others leave out all."""
+    rows = [
+        {"embedding": [float(place if index is None else index)]} | ({} if index is None else {"index": index})
+        for place, index in enumerate(given)
+    ]
+    server.reply = lambda request: JSONResponse({"object": "list", "data": rows, "model": "m"})
+    assert await client.embed(["one", "two"], "m") == [[0.0], [1.0]]
+
+
 @pytest.mark.parametrize("call", CALLS)
 async def test_nobody_there_and_nobody_answering(server: Server, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     monkeypatch.setenv("FOOTNOTE_VLLM_BASE_URL", "http://127.0.0.1:9/v1")

@@ -127,8 +127,11 @@ class OpenAIClient:
 
         with self._typed():
             response = await library.embeddings.create(input=list(texts), model=model, dimensions=dimensions or omit)
-            rows = {item.index: item.embedding for item in response.data or ()}
-            if sorted(rows) != list(range(len(texts))):
+            # Gemini leaves an index of 0 out, others leave all out: what has none stands at its own place.
+            rows: dict[int, Sequence[float]] = {}
+            for place, item in enumerate(response.data or ()):
+                rows[place if item.index is None else item.index] = item.embedding
+            if len(response.data or ()) != len(texts) or sorted(rows) != list(range(len(texts))):
                 raise RetryableFailure(f"{len(rows)} vectors came back for {len(texts)} texts")
             return [rows[index] for index in range(len(texts))]
 

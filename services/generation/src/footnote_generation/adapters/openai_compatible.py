@@ -24,7 +24,17 @@ _HEALTH_SECONDS = 5.0
 _AFTER_END = 2.0
 """Seconds between events once the model has said why it ended: the usage follows, or nothing."""
 _SHOWN = 50  # models shown of a long list
-_STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
+_STOPS = {
+    **dict.fromkeys(("length", "max_tokens", "model_length"), Stop.LENGTH),
+    **dict.fromkeys(
+        ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "refusal"), Stop.FILTERED
+    ),
+    **dict.fromkeys(("error", "abort", "aborted", "cancelled", "insufficient_system_resource"), None),
+}
+"""What services of this API say at an answer's end, beside the ordinary words; None where they broke it off.
+
+From the documentation of OpenAI, Anthropic, Gemini, Mistral, OpenRouter, DeepSeek and vLLM.
+"""
 _ROLES = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
 _OF_A_MESSAGE = 4  # extra tokens per message
 USUAL_TEMPERATURE = 0.1
@@ -182,7 +192,7 @@ class _StreamedAnswer:
             self._refusal = True
             yield Words(part.refusal)
         if part.stop:
-            self.stop = _STOPS.get(part.stop, Stop.COMPLETE)
+            self.stop = _STOPS.get(part.stop.lower().partition(":")[0].strip(), Stop.COMPLETE)
 
     def rest(self) -> Iterator[ModelEvent]:
         """Yield the text held back."""
