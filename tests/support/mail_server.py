@@ -18,7 +18,7 @@ import psutil
 
 from support.certificates import Authority
 
-USER, PASSWORD = "ann", "of-the-test"
+USER, PASSWORD = "ann", "pässwörd-of-the-test"
 PROGRAM = "/usr/sbin/dovecot"
 
 CONFIGURATION = """

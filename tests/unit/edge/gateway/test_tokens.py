@@ -10,6 +10,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote_edge.gateway.tokens import ALGORITHMS, Tokens
 from footnote_edge.settings import Settings
 from footnote_kit.errors import Unauthenticated, Unavailable
@@ -152,6 +153,15 @@ async def test_a_claim_of_another_kind_is_no_fault(tokens: Tokens, name: str) ->
 
 
 DEEP = "[" * 6000 + "]" * 6000
+
+
+@pytest.mark.parametrize("name", ["https://footnote.example.com/roles", "realm_access.roles"])
+async def test_a_claim_is_found_by_its_whole_name_first(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Auth0 wants claims of one's own to be named by URLs, which hold dots."""
+    monkeypatch.setattr(jwt.PyJWKClient, "fetch_data", lambda self: {"keys": public()})
+    settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:1/jwks", jwt_audience=AUDIENCE, jwt_roles_claim=name)
+    token = claims(f'"roles": ["reader"], "{name}": ["writer"]')
+    assert (await Tokens(settings).identify(token)).scope.roles == [ROLE_WRITER]
 
 
 @pytest.mark.parametrize(

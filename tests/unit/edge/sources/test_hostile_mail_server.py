@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from footnote_edge.sources.kinds import imap_client
 from footnote_edge.sources.kinds.imap_client import Folder
-from footnote_edge.sources.ports import SourceUnavailable
+from footnote_edge.sources.ports import SourceRefused, SourceUnavailable
 
 Answer = Callable[[bytes], Iterator[bytes]]
 
@@ -106,3 +106,24 @@ def test_numbers_are_read_in_order_once_each(folder: Callable[[Answer], Folder])
         yield b"* SEARCH 12 3\r\n* SEARCH 3 700\r\n" + tag + b" OK done\r\n"
 
     assert folder(answer).numbers() == [3, 12, 700]
+
+
+class Plain:
+    """Stands for an imaplib client whose server takes LOGIN alone."""
+
+    capabilities = ("IMAP4REV1",)
+
+    def __init__(self) -> None:
+        self.said: tuple[str, str] | None = None
+
+    def login(self, username: str, password: str) -> None:
+        self.said = username, password
+
+
+def test_a_user_name_is_quoted_and_letters_that_login_cannot_say_are_refused() -> None:
+    client = Plain()
+    imap_client._log_in(client, 'DOMAIN\\ann "bo"', "x y")  # type: ignore[arg-type]
+    assert client.said == ('"DOMAIN\\\\ann \\"bo\\""', "x y"), "imaplib quotes the password itself"
+    for username, password, why in (("ann", "pässword", "ASCII"), ("ann", "x\r\nA1 DELETE INBOX", "control")):
+        with pytest.raises(SourceRefused, match=why):
+            imap_client._log_in(client, username, password)  # type: ignore[arg-type]

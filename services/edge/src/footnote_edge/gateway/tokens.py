@@ -121,7 +121,9 @@ def _words(given: Any) -> list[str]:
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:
-    """Return a claim by its dotted path ("realm_access.roles"), None if missing."""
+    """Return a claim by its name, which may be a URL, or by its dotted path ("realm_access.roles"); None if missing."""
+    if path in claims:
+        return claims[path]
     value: Any = claims
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

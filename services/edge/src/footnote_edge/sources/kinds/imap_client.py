@@ -107,6 +107,18 @@ class _Pinned(imaplib.IMAP4_SSL):
         return line
 
 
+def _log_in(client: imaplib.IMAP4, username: str, password: str) -> None:
+    """Log in with any letters where the server takes SASL PLAIN (RFC 4616), else by LOGIN, which takes ASCII alone."""
+    if any(sign < " " or sign == "\x7f" for sign in username + password):
+        raise SourceRefused("The user name or password holds a control character.")
+    if "AUTH=PLAIN" in client.capabilities:
+        client.authenticate("PLAIN", lambda _: f"\0{username}\0{password}".encode())
+    elif not (username + password).isascii():
+        raise SourceRefused("The mail server takes only ASCII letters in a user name and password.")
+    else:
+        client.login(_quoted(username), password)
+
+
 class Folder:
     """One folder of a mailbox, opened for reading. Every method blocks."""
 
@@ -124,7 +136,7 @@ class Folder:
         self._client = self._connected()
         try:
             self._client.expect()
-            self._client.login(username, password)
+            _log_in(self._client, username, password)
         except imaplib.IMAP4.abort as error:
             raise SourceUnavailable("The mail server closed the connection.") from error
         except imaplib.IMAP4.error:
@@ -209,7 +221,11 @@ def quoted_folder(folder: str) -> str:
         text = "".join(run)
         packed = base64.b64encode(text.encode("utf-16-be")).decode().rstrip("=").replace("/", ",")
         encoded += text.replace("&", "&-") if printable else f"&{packed}-"
-    return '"' + encoded.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return _quoted(encoded)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _away(error: Exception) -> SourceUnavailable:
