@@ -137,3 +137,23 @@ def test_attachments_that_are_not_read_are_said(tmp_path: Path) -> None:
     texts, said = read(mail(build), "eml", tmp_path)
     assert texts[-3:] == ["Attachment: prices.pdf", "Attachment: prices.txt", "All prices rose."]
     assert said == {"1 attachments are not read, but for their names": 1}
+
+
+@pytest.mark.parametrize("plain", ["Hello, see the file.\nRegards, Ann", "Hello."])
+def test_files_in_a_form_of_a_mails_body_are_read(plain: str, tmp_path: Path) -> None:
+    def build(message: EmailMessage) -> None:
+        message.set_content(plain)
+        message.make_alternative()
+        form = EmailMessage()
+        form.set_content("<p>Hello, see the file.</p>", subtype="html")
+        form.add_attachment("The figure is 42.", filename="figures.txt")
+        last = EmailMessage()
+        last.set_content("<p>Regards, Ann</p>", subtype="html")
+        form.attach(last)
+        message.attach(form)
+
+    texts, said = read(mail(build), "eml", tmp_path)
+    assert "The figure is 42." in texts
+    assert [text.count("Regards, Ann") for text in texts if "Ann" in text] == [1]
+    assert " ".join(texts).count("Hello") == 1
+    assert not said

@@ -38,6 +38,7 @@ _LONGEST_HEADER = 16_384
 """In characters: the standard library takes quadratic time in a header's length."""
 _MAX_PARTS = 200
 _MAX_DEPTH = 20
+_ALTERNATIVE = "multipart/alternative"
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
 _RTF, _LONGEST_RTF = "__substg1.0_10090102", 64 * 1024 * 1024
@@ -184,23 +185,25 @@ def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> No
             out.warn(CONTENT_LEFT_OUT, words, max(rest.count(","), 1))
     _write_head(out, _header(message, "Subject"), ((name, _header(message, name)) for name in _HEADERS))
     bodies = _bodies(message, out)
-    for part in bodies:
-        _write_part(part, out)
+    _write_all(bodies, out)
     _write_beside(message, bodies, out, count)
 
 
-def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWriter, count: _Count) -> None:
-    """Write the parts that are neither the body nor another form of it."""
-    if part.get_content_type() == "multipart/alternative" and any(one in bodies for one in part.walk()):
-        return
+def _write_beside(
+    part: EmailMessage, bodies: list[EmailMessage], out: BlockWriter, count: _Count, *, another_form: bool = False
+) -> None:
+    """Write the parts that are neither the body nor, in another form of it, its text."""
     if part.is_multipart() and part.get_content_type() != "message/rfc822" and count.depth < _MAX_DEPTH:
+        inner = _parts(part)
+        alternative = part.get_content_type() == _ALTERNATIVE
+        chosen = [alternative and any(text in bodies for text in one.walk()) for one in inner]
         count.depth += 1
-        for one in part.get_payload():
-            _write_beside(one, bodies, out, count)  # type: ignore[arg-type]
+        for one, has_body in zip(inner, chosen, strict=True):
+            _write_beside(one, bodies, out, count, another_form=another_form or (any(chosen) and not has_body))
         count.depth -= 1
         return
     count.parts += 1
-    if part in bodies:
+    if part in bodies or (another_form and (_is_text(part) or part.get_content_type() == "text/calendar")):
         return
     if count.parts > _MAX_PARTS or count.depth >= _MAX_DEPTH:
         out.warn(CONTENT_LEFT_OUT, f"{{count}} parts beyond {_MAX_PARTS} are not read")
@@ -208,8 +211,8 @@ def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWrit
     name = inline(str(part.get_filename() or ""))
     if part.is_multipart():
         count.depth += 1
-        for inner in part.get_payload():
-            _write_message(inner, out, count)  # type: ignore[arg-type]
+        for one in _parts(part):
+            _write_message(one, out, count)
         count.depth -= 1
         return
     if name:
@@ -224,17 +227,44 @@ def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWrit
 def _bodies(message: EmailMessage, out: BlockWriter) -> list[EmailMessage]:
     """Return the parts to read as the body: of plain text and HTML, the one that says more."""
     plain, html = _body(message, "plain"), _body(message, "html")
-    if plain is not None and html is not None and _say_the_same(message, plain, html):
-        return [html if _html_says_more(partial(_write_part, plain), partial(_write_part, html), out) else plain]
+    if plain is not None and html is not None and (forms := _forms(message, plain, html)):
+        as_plain, as_html = forms
+        html_says_more = _html_says_more(partial(_write_all, as_plain), partial(_write_all, as_html), out)
+        return as_html if html_says_more else as_plain
     if body := plain or html:
         return [body]
     return [part for part in message.walk() if part.get_content_maintype() == "text"][:1]
 
 
-def _say_the_same(message: EmailMessage, *parts: EmailMessage) -> bool:
-    """Return whether parts are forms of one body, not parts after one another."""
-    forms = [one for one in message.walk() if one.get_content_type() == "multipart/alternative"]
-    return any(all(part in one.walk() for part in parts) for one in forms)
+def _forms(message: EmailMessage, *texts: EmailMessage) -> list[list[EmailMessage]]:
+    """Return, for each of some texts, the text parts of the body's form that has it; empty if they are of one form."""
+    for alternative in message.walk():
+        if alternative.get_content_type() != _ALTERNATIVE or not alternative.is_multipart():
+            continue
+        forms = _parts(alternative)
+        found = [next((form for form in forms if text in form.walk()), None) for text in texts]
+        if None not in found and len(set(map(id, found))) == len(texts):
+            return [_texts(form, text)[:_MAX_PARTS] for form, text in zip(found, texts, strict=True) if form]
+    return []
+
+
+def _texts(form: EmailMessage, chosen: EmailMessage) -> list[EmailMessage]:
+    """Return the text parts of a form of a body in order; of forms within it only the chosen text."""
+    if form.get_content_type() == _ALTERNATIVE:
+        return [one for one in form.walk() if one is chosen]
+    if form.is_multipart() and form.get_content_type() != "message/rfc822":
+        return [text for one in _parts(form) for text in _texts(one, chosen)]
+    return [form] if form is chosen or _is_text(form) else []
+
+
+def _parts(part: EmailMessage) -> list[EmailMessage]:
+    return part.get_payload()  # type: ignore[return-value]
+
+
+def _is_text(part: EmailMessage) -> bool:
+    """Return whether a part is text of a body, not an attached file."""
+    attached = part.get_filename() or part.get_content_disposition() == "attachment"
+    return part.get_content_maintype() == "text" and not attached
 
 
 def _body(message: EmailMessage, form: str) -> EmailMessage | None:
@@ -260,6 +290,11 @@ def _words(write: _Write) -> set[str]:
     texts: list[str] = []
     write(BlockWriter(lambda block: texts.append(block.text), Limits()))
     return set(_WORD.findall(_ADDRESS.sub(" ", " ".join(texts)).lower()))
+
+
+def _write_all(parts: list[EmailMessage], out: BlockWriter) -> None:
+    for part in parts:
+        _write_part(part, out)
 
 
 def _write_part(part: EmailMessage, out: BlockWriter) -> None:
