@@ -27,8 +27,8 @@ from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html_elements import (
     INLINE,
     MAX_DEPTH,
-    OWN_TEXT,
     SAYS_BY_ATTRIBUTE,
+    SKIP,
     equation_of,
     input_type,
     is_mark,
@@ -39,26 +39,6 @@ from footnote_ingestion.parsers.texts.html_elements import (
 )
 from footnote_ingestion.parsers.texts.invisible import take_out_unseen
 
-_SKIP = frozenset(
-    [
-        "head",
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "iframe",
-        "object",
-        "embed",
-        "canvas",
-        "select",
-        "datalist",
-        "audio",
-        "video",
-        "map",
-        "dialog",
-    ]
-)
 _NAVIGATION = frozenset({"nav"})
 # Elements without content for readers: scripts, styles, and fallbacks for disabled scripts.
 _NO_WORDS = frozenset({"head", "script", "style", "template", "noscript"})
@@ -66,7 +46,7 @@ _PICTURES = frozenset({"img", "svg", "canvas"})
 _MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
 # Roles that mark notes.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
-_NOT_TEXT = ", ".join(sorted((_SKIP | {"img", "input"}) - _NO_WORDS))
+_NOT_TEXT = ", ".join(sorted((SKIP | {"img", "input"}) - _NO_WORDS))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
 
@@ -85,7 +65,7 @@ class HtmlParser:
         if body is None:
             raise ParseError(CORRUPT, "The page has no body.")
         take_out_unseen(tree, out)
-        for skip in (_SKIP | _NAVIGATION, _SKIP):
+        for skip in (SKIP | _NAVIGATION, SKIP):
             walker = _Walker(out, skip, None)
             walker.walk(body)
             if out.block_count:
@@ -111,7 +91,7 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None, files: F
     tree = _tree(html, out, place)
     take_out_unseen(tree, out, place)
     if tree.body is not None:
-        walker = _Walker(out, _SKIP, place, files)
+        walker = _Walker(out, SKIP, place, files)
         walker.walk(tree.body)
         walker.warn()
 
@@ -243,14 +223,9 @@ class _Walker:
         """Write a data table as rows; False for a layout table."""
         if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
             return False
-        raised = node.css_first(OWN_TEXT) is not None
         rows = [
             [
-                Cell(
-                    inline(text_of(cell, " ") if raised else cell.text(deep=True, separator=" ")),
-                    *spans(cell),
-                    cell.tag == "th",
-                )
+                Cell(inline(text_of(cell)), *spans(cell), cell.tag == "th")
                 for cell in row.iter()
                 if cell.tag in ("td", "th")
             ]
@@ -259,7 +234,7 @@ class _Walker:
         if max((sum(cell.columns for cell in row) for row in rows), default=0) < 2 or len(rows) < 2:
             return False
         if (caption := node.css_first("caption")) is not None:
-            self._out.add(NOTE, inline(caption.text(deep=True, separator=" ")), self._place)
+            self._out.add(NOTE, inline(text_of(caption)), self._place)
         head = node.css_first("thead")
         write_table(rows, self._out, self._place, len(head.css("tr")) if head is not None else 0)
         self._leave_out_of(node)

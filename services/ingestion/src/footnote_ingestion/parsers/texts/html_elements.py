@@ -62,10 +62,29 @@ INLINE = frozenset(
         "nobr",
     ]
 )
+# Elements that are not read.
+SKIP = frozenset(
+    [
+        "head",
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "svg",
+        "iframe",
+        "object",
+        "embed",
+        "canvas",
+        "select",
+        "datalist",
+        "audio",
+        "video",
+        "map",
+        "dialog",
+    ]
+)
 # Roles that mark references to notes.
 _MARKS = frozenset(("noteref", "doc-noteref"))
-# Elements whose text the library does not return as a reader sees it.
-OWN_TEXT = "sup, a[epub\\:type], a[role], img, input, math"
 
 
 def input_type(node: LexborNode) -> str:
@@ -84,30 +103,37 @@ def words_of_attributes(node: LexborNode) -> str:
     return "" if kind in _NOT_SHOWN else given.get("value") or ""
 
 
-def text_of(node: LexborNode, separator: str = "") -> str:
-    """Return the text under an element, with superscript digits separated from the text before them."""
-    if node.css_first(OWN_TEXT) is None:
-        return str(node.text(deep=True, separator=separator))
+def text_of(node: LexborNode) -> str:
+    """Return the text that is read under an element: words of one line stay whole, blocks and superscripts apart."""
+    first = node.child
+    if first is not None and first.tag == "-text" and first.next is None:
+        return first.text_content or ""
     pieces: list[str] = []
-    todo = [node.child]
+    todo: list[LexborNode | str | None] = [first]
     while todo:
         one = todo.pop()
         if one is None:
             continue
+        if isinstance(one, str):
+            pieces.append(one)
+            continue
         todo.append(one.next)
-        if one.tag in ("sup", "a") and is_mark(one, one.tag):
-            pieces.append(RAISED + one.text(deep=True))
-            continue
-        if one.tag == "-text":
+        tag = one.tag or ""
+        if tag == "-text":
             pieces.append(one.text_content or "")
-        elif one.tag in SAYS_BY_ATTRIBUTE:
-            pieces.append(f" {words_of_attributes(one)} ")
-        elif one.tag == "math":
-            pieces.append(f" {linear(equation_of(one))} ")
+        elif not tag or tag.startswith(("-", "_", "!")) or tag in SKIP:
             continue
-        elif one.tag == "br" or one.tag not in INLINE:
-            pieces.append(separator)
-        todo.append(one.child)
+        elif tag in SAYS_BY_ATTRIBUTE:
+            pieces.append(f" {words_of_attributes(one)} ")
+        elif tag == "math":
+            pieces.append(f" {linear(equation_of(one))} ")
+        elif tag in ("sup", "a") and is_mark(one, tag):
+            pieces.append(RAISED + one.text(deep=True))
+        elif tag in INLINE and tag != "br":
+            todo.append(one.child)
+        else:
+            pieces.append(" ")
+            todo += (" ", one.child)
     return joined(pieces)
 
 

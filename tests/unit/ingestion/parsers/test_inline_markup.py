@@ -1,0 +1,39 @@
+"""Markup within a line splits no word or number and joins no two; line breaks of markup separate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+
+
+def read(text: str, kind: str, tmp_path: Path) -> list[str]:
+    path = tmp_path / f"file.{kind}"
+    path.write_text(text)
+    blocks: list[Block] = []
+    parser_for(kind).parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    return [block.text for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("12<span>.50</span>", "12.50"),
+        ("1<span>,</span>234", "1,234"),
+        ("12<!-- -->.5<?x?>0", "12.50"),
+        ("<b>T</b>otal", "Total"),
+        ("CO<sub>2</sub>", "CO2"),
+        ("10<sup>6</sup>", "10^6"),
+        ("Foo<br>Bar", "Foo Bar"),
+        ("<div>Foo</div>Bar", "Foo Bar"),
+        ("A<style>.x{}</style>B<script>x=1</script>", "AB"),
+        ("A <select><option>one</option></select>", "A"),
+    ],
+)
+def test_of_headings_cells_and_captions_of_pages(html: str, expected: str, tmp_path: Path) -> None:
+    assert read(f"<body><h2>{html}</h2><p>x</p></body>", "html", tmp_path)[0] == expected
+    table = f"<table><caption>{html}</caption><tr><th>Name</th><th>Value</th></tr><tr><td>A</td><td>{html}</td></tr>"
+    assert read(f"<body>{table}</table></body>", "html", tmp_path) == [expected, f"Name: A; Value: {expected}"]
