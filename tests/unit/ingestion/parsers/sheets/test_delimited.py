@@ -38,6 +38,34 @@ def test_the_separator_that_a_file_declares_is_used(separator: str, tmp_path: Pa
     assert found[0] == (f"Ort{inside} Land: Lyon{inside} FR; Wert: 12", "A2:B2")
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("12,5\t1,01\n13,5\t1,02\n14,1\t1,03\n", ["12,5; 1,01", "13,5; 1,02", "14,1; 1,03"]),
+        ("1,5;2,5;3,5\n4,5;5,5;6,5\n", ["1,5; 2,5; 3,5", "4,5; 5,5; 6,5"]),
+        ("Log 7\n1,5;2,5\n4,5;5,5\n7,5;8,5\n", ["Log 7", "1,5; 2,5", "4,5; 5,5", "7,5; 8,5"]),
+        (
+            "Temperatur, °C;Druck, bar\n12,5;1,01\n13,5;1,02\n",
+            ["Temperatur, °C: 12,5; Druck, bar: 1,01", "Temperatur, °C: 13,5; Druck, bar: 1,02"],
+        ),
+        (
+            "Area\tSold\n" + 'North\t"1,234,567"\n' * 60,
+            ["Area: North; Sold: 1,234,567"] * 60,
+        ),
+        ("id,n,parts\n1,2,3;4;5;6\n2,3,5;6;7;8\n", ["id: 1; n: 2; parts: 3;4;5;6", "id: 2; n: 3; parts: 5;6;7;8"]),
+        ("10:01,INFO,up; ok\n10:02,INFO,down; bad\n", ["10:01; INFO; up; ok", "10:02; INFO; down; bad"]),
+    ],
+)
+def test_a_comma_of_a_number_separates_no_cells(text: str, rows: list[str], tmp_path: Path) -> None:
+    assert [row for row, _ in read(text, tmp_path)[0]] == rows
+
+
+def test_a_quote_that_is_never_closed_in_the_first_line_hides_no_separator(tmp_path: Path) -> None:
+    found, said = read('"Item;Price\nCup;5\nLamp;9', tmp_path)
+    assert [text for text, _ in found] == ['"Item: Cup; Price: 5', '"Item: Lamp; Price: 9']
+    assert said == UNCLOSED
+
+
 def test_a_quote_that_is_never_closed_swallows_no_rows(tmp_path: Path) -> None:
     found, said = read('Item\tPrice\nTV 55"\t5\n"Best" shelf\t7\n"Open shelf\t8\nLamp\t9\n"A\tB"\t10\n', tmp_path)
     assert found == [

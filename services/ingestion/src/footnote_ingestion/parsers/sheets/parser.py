@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import python_calamine as calamine
@@ -212,18 +213,47 @@ def _closed(lines: Sequence[str], separator: str) -> bool:
 
 
 def delimiter(text: str) -> str:
-    """Return the separator that splits the first lines most evenly; a comma if none does."""
-    lines = [line for line in text[:20_000].split("\n")[:50] if line.strip()]
-    best, best_score = ",", 0.0
-    for candidate in ",;\t|":
-        counts = [line.count(candidate) for line in lines[: max(len(lines) - 1, 1)]]
-        if not counts or max(counts) == 0:
-            continue
-        usual = max(set(counts), key=counts.count)
-        score = counts.count(usual) / len(counts) * (1 if usual else 0) + min(usual, 20) / 100
-        if score > best_score:
-            best, best_score = candidate, score
-    return best
+    """Return the separator that splits the first records most evenly; a comma if none does.
+
+    Commas within numbers and before spaces do not count where another separator is in all of these records.
+    """
+    for quoted in (True, False):  # a quote at the start that is never closed leaves one record without separators
+        split = {candidate: _first_records(text, candidate, quoted) for candidate in ",;\t|"}
+        elsewhere = any(map(_in_all, list(split.values())[1:]))
+        best, best_score = "", 0.0
+        for candidate, records in split.items():
+            tight = candidate == "," and elsewhere
+            counts = [_tight_commas(record) if tight else len(record) - 1 for record in records]
+            if not counts or max(counts) == 0:
+                continue
+            usual = max(set(counts), key=counts.count)
+            score = counts.count(usual) / len(counts) * (1 if usual else 0) + min(usual, 20) / 100
+            if score > best_score:
+                best, best_score = candidate, score
+        if best:
+            return best
+    return ","
+
+
+def _first_records(text: str, separator: str, quoted: bool) -> list[list[str]]:
+    """Return the first records, at most 50, without the last one, which may be incomplete."""
+    lines = io.StringIO(text[:20_000], newline="")
+    records = [one for one in _reader(lines, separator, quoted=quoted) if any(map(str.strip, one))][:50]
+    return records[: max(len(records) - 1, 1)]
+
+
+def _in_all(records: Sequence[Sequence[str]]) -> bool:
+    """Return whether all records are split, except those without any separator, such as titles."""
+    split = [len(one) > 1 for one in records if len(one) > 1 or not set(",;\t|").isdisjoint(one[0])]
+    return all(split) and bool(split)
+
+
+def _tight_commas(record: Sequence[str]) -> int:
+    """Return how many of the commas at which a record is split are neither within a number nor before a space."""
+    return sum(
+        not (after[:1].isspace() or (before[-1:].isdigit() and after[:1].isdigit()))
+        for before, after in pairwise(record)
+    )
 
 
 def _limited(records: Iterable[list[str]], most: int) -> Iterator[list[str]]:
