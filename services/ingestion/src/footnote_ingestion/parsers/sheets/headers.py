@@ -19,6 +19,8 @@ Grid = Sequence[Sequence[str]]
 _ABSENT = frozenset(
     {"-", "–", "—", "−", "..", "...", "…", ":", "n/a", "N/A", "na", "NA", "n.a.", "x", "X", "*", ".", "k. A."}
 )
+_ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"})
+"""Errors in the place of values (ECMA-376 part 1, 18.17.3)."""
 _LONGEST_NAME = 120
 _LONGEST_GROUP = 80
 _NUMBERING = re.compile(r"\(?([0-9]{1,3})[.)]?")
@@ -76,14 +78,14 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
 
 
 def kind_of(text: str) -> str:
-    """Return "" for empty cells and placeholders, "y" for years, "n" for other figures, "t" for texts and ranges."""
+    """Return "" for empty cells and placeholders, "y" for years, "n" for other figures and errors, "t" for texts."""
     if not text or text in _ABSENT:
         return ""
     if is_range(text):
         return "t"
     if looks_like_year(text):
         return "y"
-    return "n" if looks_numeric(text) else "t"
+    return "n" if looks_numeric(text) or text in _ERRORS else "t"
 
 
 def _columns_of_figures(own: Grid) -> frozenset[int]:

@@ -34,6 +34,7 @@ _DRAWN = tuple(f"{{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}}{name}" fo
 _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
 CONTENT, _SETTINGS = "content.xml", "settings.xml"
 _AROUND, _AFTER = re.compile(r"[^0-9]*"), re.compile(r"(?<![^0-9])[^0-9]*+\Z")
+_CALC_TYPE = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}value-type"
 _NUMBERS = ("float", "percentage", "currency")
 _UNSEEN = ("collapse", "filter")
 _MOST_REPEATS = 1_000
@@ -151,15 +152,19 @@ def _new() -> _Sheet:
 def _take(row: etree._Element, sheet: _Sheet) -> None:
     repeats = _count(row, "number-rows-repeated")
     shown: dict[int, Written] = {}
+    errors: dict[int, str] = {}
     column = 0
     for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
         again = _count(cell, "number-columns-repeated")
         _look(cell, sheet.row, column, sheet.beside)
-        if cell.get(f"{_OFFICE}value-type") in _NUMBERS and (text := _text(cell)):
+        if cell.get(_CALC_TYPE) == "error":
+            errors.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), _text(cell)))
+        elif cell.get(f"{_OFFICE}value-type") in _NUMBERS and (text := _text(cell)):
             shown.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), Written(text)))
         column += again
     for number in range(sheet.row, sheet.row + min(repeats, _MOST_REPEATS)):
         sheet.numbers.update({(number, at): text for at, text in shown.items()})
+        sheet.beside.errors.update({(number, at): text for at, text in errors.items()})
     sheet.row += repeats
 
 

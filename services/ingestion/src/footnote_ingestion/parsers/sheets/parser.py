@@ -6,14 +6,15 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import python_calamine as calamine
 from footnote.types.v1.locator_pb2 import SheetLocator
+from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
@@ -76,7 +77,7 @@ class WorkbookParser:
                 left = sheet.start[1] if sheet.start else 0
                 grid = SheetWriter(out, name, left, beside.declarations)
                 merges = Merges([*(sheet.merged_cell_ranges or beside.merged), *beside.across], left)
-                for number, row in _filled_rows(sheet, name, limits.rows):
+                for number, row in _filled_rows(sheet, name, limits.rows, beside.errors):
                     styles = [beside.numbers.get((number, at)) for at in range(left, left + len(row))]
                     values = [*map(_formatted, row, styles)]
                     grid.row(number, values, merges.fill(number, values), _typed(row, styles, values, out.numbers))
@@ -121,6 +122,10 @@ def _write_pictures(path: Path, found: SheetExtras, name: str, out: BlockWriter)
 
 
 def _warn_of(found: SheetExtras, name: str, out: BlockWriter) -> None:
+    if found.errors:
+        words = "{count} cells show errors, such as #N/A, in the place of values"
+        places = [SheetLocator(sheet=name, range=cell_name(*at)) for at in islice(found.errors, MOST_PLACES)]
+        out.warn(OTHER, words, len(found.errors), places)
     if found.formulas:
         words = "{count} formulas have no computed value: open the file in a spreadsheet program and save it again"
         places = [SheetLocator(sheet=name, range=cell) for cell in found.formulas[:MOST_PLACES]]
@@ -299,12 +304,15 @@ def _of_panic(error: BaseException, what: str) -> BaseException:
     )
 
 
-def _filled_rows(sheet: calamine.CalamineSheet, name: str, most: int) -> Iterator[tuple[int, Sequence[object]]]:
-    """Yield non-empty rows, and one empty row for each gap; a stray cell may be far below."""
+def _filled_rows(
+    sheet: calamine.CalamineSheet, name: str, most: int, errors: Mapping[tuple[int, int], str]
+) -> Iterator[tuple[int, Sequence[object]]]:
+    """Yield non-empty rows, with their errors, and one empty row for each gap; a stray cell may be far below."""
     filled = 0
     empty = False
-    top = sheet.start[0] if sheet.start else 0
-    for number, row in enumerate(sheet.to_python(skip_empty_area=True), top):
+    top, left = sheet.start or (0, 0)
+    for number, values in enumerate(sheet.to_python(skip_empty_area=True), top):
+        row = [errors.get((number, at), value) for at, value in enumerate(values, left)] if errors else values
         if any(value != "" for value in row):
             filled += 1
             if filled > most:

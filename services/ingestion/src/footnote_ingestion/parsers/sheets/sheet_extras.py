@@ -28,6 +28,8 @@ class SheetExtras:
     """Display formats by row and column, for numbers with a format of their own."""
     formulas: list[str] = field(default_factory=list)
     """Cells ("B3") whose formula has no value."""
+    errors: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Errors of cells by row and column, such as #N/A, as the sheet shows them; calamine gives empty cells."""
     hidden: int = 0
     """Number of hidden rows and columns."""
     drawn: int = 0

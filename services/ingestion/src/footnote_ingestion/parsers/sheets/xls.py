@@ -64,6 +64,7 @@ class XlsCells:
             sheet = self._book.sheet_by_name(name)
             found = SheetExtras(
                 numbers=self._numbers(sheet),
+                errors=_errors(sheet),
                 declarations=self._declarations(sheet),
                 across=self._across(sheet),
                 hidden=sum(bool(row.hidden) for at, row in sheet.rowinfo_map.items() if at < sheet.nrows)
@@ -115,6 +116,15 @@ class XlsCells:
                 if sheet.cell_xf_index(row, column) in centred:
                     found.cell(row, column, filled=sheet.cell_type(row, column) not in _EMPTY)
         return found.ranges
+
+
+def _errors(sheet: xlrd.sheet.Sheet) -> dict[tuple[int, int], str]:
+    return {
+        (row, column): xlrd.error_text_from_code.get(sheet.cell_value(row, column), "#N/A")
+        for row in range(sheet.nrows)
+        for column, kind in enumerate(sheet.row_types(row))
+        if kind == xlrd.XL_CELL_ERROR
+    }
 
 
 def _frozen(sheet: xlrd.sheet.Sheet) -> int | None:

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from footnote_text.a1 import cell_name, corners
+from footnote_text.a1 import cell_name, cell_position, corners
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
@@ -82,6 +82,8 @@ def _scan(stream: object, found: SheetExtras) -> int:
         found.hidden += element.get("hidden") in ("1", "true")
         if element.tag == f"{_MAIN}row":
             for cell in element:
+                if cell.get("t") == "e" and cell.get("r"):
+                    found.errors[cell_position(cell.get("r"))] = inline(cell.findtext(f"{_MAIN}v") or "")
                 if cell.find(f"{_MAIN}f") is not None and not (cell.findtext(f"{_MAIN}v") or cell.get("t") == "str"):
                     found.formulas.append(cell.get("r", ""))
         element.clear()
