@@ -43,7 +43,43 @@ def test_deleted_text_is_not_read_and_the_text_of_a_picture_is(tmp_path: Path) -
     gone = "<text:changed-region><text:deletion><text:p>Gone.</text:p></text:deletion></text:changed-region>"
     picture = "<text:p><draw:frame><draw:image/><svg:desc>A red bridge</svg:desc></draw:frame></text:p>"
     body = f"<office:text><text:tracked-changes>{gone}</text:tracked-changes>{picture}</office:text>"
-    assert read("odt", body, tmp_path) == [(PARAGRAPH, "A red bridge")]
+    assert read("odt", body, tmp_path) == [(NOTE, "A red bridge")]
+
+
+def test_what_is_anchored_in_a_paragraph_is_apart_from_its_text(tmp_path: Path) -> None:
+    def box(content: str) -> str:
+        return f"<draw:frame><draw:text-box>{content}</draw:text-box></draw:frame>"
+
+    note = "<text:note><text:note-body><text:p>One.</text:p><text:p>Two.</text:p></text:note-body></text:note>"
+    picture = "<draw:frame><draw:image/><svg:title>Title</svg:title><svg:desc>A red car</svg:desc></draw:frame>"
+    shape = "<draw:custom-shape><text:p>In a star</text:p><svg:desc>A star</svg:desc></draw:custom-shape>"
+    body = (
+        f"<text:p>Before {box(f'<text:p>First line{note}</text:p><text:p>Second line</text:p>')}after.</text:p>"
+        f"<text:p>{picture}Next text</text:p><text:p>Words<text:span>{shape}</text:span></text:p>"
+        f"<text:p>{box(f'<text:p>{picture}Figure 1: Sales</text:p>')}</text:p>"
+    )
+    assert read("odt", f"<office:text>{body}</office:text>", tmp_path) == [
+        (PARAGRAPH, "Before after."), (PARAGRAPH, "First line"), (NOTE, "One. Two."), (PARAGRAPH, "Second line"),
+        (PARAGRAPH, "Next text"), (NOTE, "Title"), (NOTE, "A red car"),
+        (PARAGRAPH, "Words"), (PARAGRAPH, "In a star"), (NOTE, "A star"),
+        (PARAGRAPH, "Figure 1: Sales"), (NOTE, "Title"), (NOTE, "A red car"),
+    ]  # fmt: skip
+
+
+def test_a_table_in_a_text_box_is_a_table_and_a_box_in_a_cell_is_of_the_cell(tmp_path: Path) -> None:
+    def table(*rows: tuple[str, str]) -> str:
+        made = (
+            "".join(f"<table:table-cell><text:p>{text}</text:p></table:table-cell>" for text in row) for row in rows
+        )
+        space = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+        inside = "".join(f"<table:table-row>{row}</table:table-row>" for row in made)
+        return f'<table:table xmlns:table="{space}">{inside}</table:table>'
+
+    box = "<draw:frame><draw:text-box><text:p>half</text:p><text:p>paid</text:p></draw:text-box></draw:frame>"
+    inner = table(("Name", "Sum"), ("Miller", f"12{box}"), ("Smith", "34"))
+    body = f"<text:p>X<draw:frame><draw:text-box>{inner}</draw:text-box></draw:frame></text:p>"
+    found = [text for _, text in read("odt", f"<office:text>{body}</office:text>", tmp_path)]
+    assert found == ["X", "Name: Sum", "Miller: 12 half paid", "Smith: 34"]
 
 
 def test_notes_of_a_slide(tmp_path: Path) -> None:

@@ -53,10 +53,14 @@ _MATH = "{http://www.w3.org/1998/Math/MathML}math"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _ANNOTATION = f"{_OFFICE}annotation"
 _SKIP = (f"{_TEXT}tracked-changes", _ANNOTATION, f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
+_NOTES = (f"{_TEXT}note-body", _ANNOTATION)
+_SPACES = (f"{_TEXT}s", f"{_TEXT}tab", f"{_TEXT}line-break")
 _OBJECTS = (f"{_DRAW}object", f"{_DRAW}object-ole")
 _ALTERNATIVES = tuple(
     f"{{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}}{name}" for name in ("title", "desc")
 )
+_APART = (f"{_TEXT}p", f"{_TEXT}h", *_ALTERNATIVES)
+"""Elements that begin and end a text of their own."""
 _MARGINS = tuple(
     f"{_STYLE}{name}" for name in ("header", "header-left", "header-first", "footer", "footer-left", "footer-first")
 )
@@ -166,15 +170,31 @@ def first_text(root: etree._Element, tag: str) -> str:
     return inline(found.text or "") if found is not None else ""
 
 
-def _text(element: etree._Element) -> Iterator[str]:
-    """Yield the visible text of a paragraph; notes and comments become their own blocks."""
+def _text(element: etree._Element, *, drawn: bool = False) -> Iterator[str]:
+    """Yield the visible text of a paragraph; notes, comments and, unless `drawn`, shapes become their own blocks."""
     yield element.text or ""
     for child in element.iterchildren():
-        if child.tag == f"{_TEXT}s" or child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+        if child.tag in _SPACES or (not drawn and _is_drawn(child)):
             yield " "
         elif child.tag not in (*_SKIP, f"{_TEXT}note") and isinstance(child.tag, str):
-            yield from _text(child)
+            apart = " " if child.tag in _APART else ""
+            yield apart
+            yield from _text(child, drawn=drawn)
+            yield apart
         yield child.tail or ""
+
+
+def _is_drawn(element: etree._Element) -> bool:
+    return isinstance(element.tag, str) and element.tag.startswith(_DRAW)
+
+
+def _beside(element: etree._Element) -> Iterator[etree._Element]:
+    """Yield the shapes, notes and comments in an element, in order, without those within others."""
+    for child in element.iterchildren(tag=etree.Element):
+        if _is_drawn(child) or child.tag in _NOTES:
+            yield child
+        else:
+            yield from _beside(child)
 
 
 class _Walker:
@@ -186,8 +206,8 @@ class _Walker:
         self._path = path
         self._items = 0
 
-    def children(self, parent: etree._Element) -> None:
-        for element in parent.iterchildren():
+    def children(self, parent: Iterable[etree._Element]) -> None:
+        for element in parent:
             tag = element.tag
             if (tag in _SKIP and tag != _ANNOTATION) or not isinstance(tag, str) or _is_title(element):
                 continue
@@ -206,7 +226,7 @@ class _Walker:
                 self._items -= 1
             elif tag == f"{_TABLE}table":
                 self._table(element)
-            elif tag == f"{_DRAW}frame":
+            elif _is_drawn(element):
                 self.children(element)
                 for text in element.iterchildren(*_ALTERNATIVES):
                     self._out.add(NOTE, inline(text.text or ""), self._place)
@@ -232,13 +252,19 @@ class _Walker:
                     write_picture(partial(packed_file, self._path, name), out, self._place)
 
     def _notes(self, element: etree._Element) -> None:
-        """Write the notes and comments in an element, and warn of what is drawn in it."""
-        self._drawn(element.iter(f"{_DRAW}frame"))
-        for note in element.iter(f"{_TEXT}note-body", _ANNOTATION):
-            if note.tag == _ANNOTATION:
-                self._remark(note)
+        """Write the shapes, notes and comments in an element."""
+        for one in _beside(element):
+            if one.tag in _NOTES:
+                self._note(one)
+                self._drawn(one.iter(f"{_DRAW}frame"))
             else:
-                self._out.add(NOTE, inline("".join(_text(note))), self._place)
+                self.children([one])
+
+    def _note(self, note: etree._Element) -> None:
+        if note.tag == _ANNOTATION:
+            self._remark(note)
+        else:
+            self._out.add(NOTE, inline("".join(_text(note, drawn=True))), self._place)
 
     def _remark(self, element: etree._Element) -> None:
         text = inline(" ".join("".join(_text(line)) for line in element.iter(f"{_TEXT}p")))
@@ -251,7 +277,9 @@ class _Walker:
         head = element.find(f"{_TABLE}table-header-rows")
         marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
         write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
-        self._notes(element)
+        self._drawn(element.iter(f"{_DRAW}frame"))
+        for note in element.iter(*_NOTES):
+            self._note(note)
 
 
 def _equation(path: Path, thing: etree._Element) -> str:
@@ -296,7 +324,7 @@ def _row(row: etree._Element) -> list[Cell]:
     """Return the cells that begin in a row, without covered ones."""
     cells: list[Cell] = []
     for cell in row.iterchildren(f"{_TABLE}table-cell"):
-        text = inline(" ".join("".join(_text(paragraph)) for paragraph in _paragraphs(cell)))
+        text = inline(" ".join("".join(_text(paragraph, drawn=True)) for paragraph in _paragraphs(cell)))
         down, across, repeat = (
             _number(cell, name) for name in ("number-rows-spanned", "number-columns-spanned", "number-columns-repeated")
         )
