@@ -1,5 +1,7 @@
 """Numbers of a workbook read as its sheets show them."""
 
+import re
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -33,6 +35,9 @@ from footnote_text.a1 import cell_name, cell_position
         ('#,##0.00" kg";[Red]-#,##0.00" kg"', 12.8, "12.80 kg"),
         ("_($* #,##0_);_($* (#,##0)", -12, "-$12"),
         ("0", -0.2, "0"),
+        ("▲0.0%;▼0.0%", 0.053, "▲5.3%"),
+        ('[Green]"▲ "0.0%;[Red]"▼ "0.0%', -0.021, "▼ 2.1%"),
+        ('"Debit "0;"Credit "(0)', -5, "Credit 5"),
     ],
 )
 def test_numbers_are_shown_as_the_format_says(code: str, value: float, shown: str) -> None:
@@ -41,7 +46,9 @@ def test_numbers_are_shown_as_the_format_says(code: str, value: float, shown: st
     assert style.show(value) == shown
 
 
-@pytest.mark.parametrize("code", ["General", "dd/mm/yyyy", "# ?/?", "0.00E+00", "@", "[h]:mm", ""])
+@pytest.mark.parametrize(
+    "code", ["General", "dd/mm/yyyy", "# ?/?", "0.00E+00", "@", "[h]:mm", "", "[<1]0%;0", "[Red][>=5]0%"]
+)
 def test_other_formats_are_left_to_the_reader_of_values(code: str) -> None:
     assert parse(code) is None
 
@@ -79,3 +86,43 @@ def test_a_workbook_says_what_its_sheet_shows(tmp_path: Path) -> None:
     ]
     [growth] = [anchor for anchor in blocks[0].anchors if anchor.locator.sheet.range == "B2"]
     assert blocks[0].text[growth.span.start : growth.span.end] == "25.0%"
+
+
+def test_cells_without_names_of_their_places_are_shown_alike(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Region", "Growth", "Plain"], ["North", 0.25, 0.25], ["South", -0.031, 7]):
+        sheet.append(row)
+    sheet["B2"].number_format = sheet["B3"].number_format = "0.0%"
+    named, unnamed = tmp_path / "named.xlsx", tmp_path / "unnamed.xlsx"
+    book.save(named)
+    with zipfile.ZipFile(named) as package, zipfile.ZipFile(unnamed, "w") as other:
+        for entry in package.infolist():
+            data = package.read(entry)
+            if entry.filename.startswith("xl/worksheets/"):
+                data = re.sub(rb' r="[A-Z]*\d+"', b"", data)
+            other.writestr(entry.filename, data)
+    found: list[list] = [[], []]
+    for path, blocks in zip((named, unnamed), found, strict=True):
+        WorkbookParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert found[0] == found[1]
+    assert found[1][0].text == "Region: North; Growth: 25.0%; Plain: 0.25"
+
+
+def test_hours_below_none_and_above_a_day(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for at, row in enumerate((["Name", "Hours"], ["Ann", -0.0625], ["Bob", 1.5], ["Cid", -0.5 / 24]), 1):
+        sheet.append(row)
+        sheet[f"B{at}"].number_format = "[h]:mm"
+    path = tmp_path / "hours.xlsx"
+    book.save(path)
+    blocks: list = []
+    WorkbookParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert [block.text for block in blocks] == [
+        "Name: Ann; Hours: -1:30:00",
+        "Name: Bob; Hours: 36:00:00",
+        "Name: Cid; Hours: -0:30:00",
+    ]

@@ -112,3 +112,18 @@ def test_texts_among_whole_numbers_have_thousands_and_brackets_are_negative(tmp_
 def test_texts_that_nothing_shows_how_to_read_stay_texts(tmp_path: Path) -> None:
     found = read_numbers(tmp_path / "a.xlsx", ("Ghent", "62,994"), ("Mons", "5,250"), ("Bruges", "(1,250)"))
     assert found == {"Ghent": None, "Mons": None, "Bruges": None}
+
+
+def test_hours_of_an_ods_are_read_as_the_sheet_shows_them(tmp_path: Path) -> None:
+    hours = '<table:table-cell office:value-type="time" office:time-value="{}"><text:p>{}</text:p></table:table-cell>'
+    rows = [string("Name") + string("Hours")] + [
+        string(name) + hours.format(value, text)
+        for name, value, text in [
+            ("Ann", "-PT01H30M00S", "-01:30"),
+            ("Bob", "PT26H15M00S", "26:15"),
+            ("Cid", "PT01H15M00S", "01:15"),
+        ]
+    ]
+    table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    path = spreadsheet(tmp_path / "hours.ods", f'<table:table table:name="S">{table}</table:table>')
+    assert texts(path) == ["Name: Ann; Hours: -01:30", "Name: Bob; Hours: 26:15", "Name: Cid; Hours: 01:15"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
@@ -30,8 +30,10 @@ _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%",
              39: "#,##0.00", 40: "#,##0.00"}  # fmt: skip
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\[\]-]*+)[^\[\]]*+\]|\[[^\[\]]*+\]'
-    r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
+    r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$() ]|[^\x00-\x7f])|(?P<other>.)"
 )
+_CONDITIONS = ("[<", "[>", "[=")
+_SIGNS = "-+() "
 _PLACES = [Decimal(1).scaleb(-places) for places in range(31)]  # a workbook's formats have at most 30 decimals
 _MOST_DIGITS = 255
 _ROUNDING = Context(prec=64, rounding=ROUND_HALF_UP)
@@ -51,9 +53,13 @@ class NumberFormat:
     """Whether to show all decimals, including zeros."""
     digits: int = 1
     """How many digits to show before the decimals at least, with zeros in front."""
+    below: str = ""
+    """What is displayed before a negative number, if it is other than a sign and `before`."""
 
-    def show(self, value: float) -> str | None:
-        """Return the number as the sheet shows it; None when it is too large to be shown exactly."""
+    def show(self, value: object) -> str | None:
+        """Return the number as the sheet shows it; None for other values and when it is too large to be exact."""
+        if not isinstance(value, int | float):
+            return None
         scaled = value * 100 if self.percent else value
         if abs(scaled) >= _EXACT:
             return None
@@ -67,8 +73,8 @@ class NumberFormat:
             text = f"{int(whole.replace(',', '')):0{self.digits + commas}{grouping}}{point}{decimals}"
         if not self.fixed and "." in text:
             text = text.rstrip("0").rstrip(".")
-        negative = "-" if scaled < 0 and text.strip("0.,") else ""
-        return f"{negative}{self.before}{text}{'%' if self.percent else ''}{self.after}".strip()
+        before = (self.below or f"-{self.before}") if scaled < 0 and text.strip("0.,") else self.before
+        return f"{before}{text}{'%' if self.percent else ''}{self.after}".strip()
 
     def typed(self, value: object) -> bytes:
         """Return a number as the fields of `Cell`, percents as displayed, with unit and currency."""
@@ -81,12 +87,38 @@ class NumberFormat:
 
 @lru_cache(maxsize=512)
 def parse(code: str) -> NumberFormat | None:
-    """Parse a format code's section for positive numbers; None for dates, fractions, exponents and General."""
+    """Parse a format code's section for positive numbers, and what the next one has before negative numbers.
+
+    None for dates, fractions, exponents, General, and a section under a condition, which is not for all numbers.
+    """
     if code.lower().startswith("general"):
         return None
+    first = _first_section(code)
+    positive = _section(first)
+    if positive is None:
+        return None
+    before, number, after, percent = positive
+    negative = _section(_first_section(code[len(first) + 1 :]))
+    below = negative[0].replace("(", "").lstrip() if negative is not None else ""
+    whole, _, decimals = number.partition(".")
+    after = f" {after.strip()}" if after.startswith(" ") and after.strip() else after.strip()
+    return NumberFormat(
+        before.lstrip(),
+        after,
+        percent,
+        "," in number,
+        min(len(decimals.replace(",", "")), len(_PLACES) - 1),
+        not set(decimals) & set("#?"),
+        min(max(whole.count("0"), 1), _MOST_DIGITS),
+        below if below.strip(_SIGNS) != before.strip(_SIGNS) else "",
+    )
+
+
+def _section(code: str) -> tuple[str, str, str, bool] | None:
+    """Return what stands before a section's digits, these, what stands after them, and whether it is a percent."""
     before, after, number, percent = "", "", "", False
-    for match in _TOKEN.finditer(_first_section(code)):
-        if match["other"]:
+    for match in _TOKEN.finditer(code):
+        if match["other"] or match[0].startswith(_CONDITIONS):
             return None
         if match["number"]:
             if number:
@@ -99,19 +131,7 @@ def parse(code: str) -> NumberFormat | None:
             after += literal
         else:
             before += literal
-    if not number:
-        return None
-    whole, _, decimals = number.partition(".")
-    after = f" {after.strip()}" if after.startswith(" ") and after.strip() else after.strip()
-    return NumberFormat(
-        before.lstrip(),
-        after,
-        percent,
-        "," in number,
-        min(len(decimals.replace(",", "")), len(_PLACES) - 1),
-        not set(decimals) & set("#?"),
-        min(max(whole.count("0"), 1), _MOST_DIGITS),
-    )
+    return (before, number, after, percent) if number else None
 
 
 def _first_section(code: str) -> str:
@@ -153,19 +173,31 @@ class NumberFormats:
         try:
             with zipfile.ZipFile(self._path) as package, package.open(part) as stream:
                 options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
+                below = 0
                 for _, row in etree.iterparse(stream, events=("end",), tag=f"{_MAIN}row", **options):
-                    for cell in row:
+                    number = int(row.get("r") or below + 1) - 1
+                    for place, cell in _placed(row, number):
                         style = self._styles.get(cell.get("s", ""))
-                        if style is not None and cell.get("t", "n") == "n" and cell.get("r"):
-                            found[cell_position(cell.get("r"))] = style
-                        if self._centred and cell.get("s", "") in self._centred and cell.get("r"):
-                            across.cell(*cell_position(cell.get("r")), filled=len(cell) > 0)
+                        if style is not None and cell.get("t", "n") == "n":
+                            found[place] = style
+                        if self._centred and cell.get("s", "") in self._centred:
+                            across.cell(*place, filled=len(cell) > 0)
+                    below = number + 1
                     row.clear()
         except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
             self.damaged = True
             return {}
         self.across = across.ranges
         return found
+
+
+def _placed(row: etree._Element, number: int) -> Iterator[tuple[tuple[int, int], etree._Element]]:
+    """Yield a row's cells with their places; one that names none is beside the last (ECMA-376 part 1, 18.3.1.4)."""
+    place = (number, -1)
+    for cell in row.iterchildren(f"{_MAIN}c"):
+        name = cell.get("r")
+        place = cell_position(name) if name else (place[0], place[1] + 1)
+        yield place, cell
 
 
 def _has_styles(package: zipfile.ZipFile) -> bool:

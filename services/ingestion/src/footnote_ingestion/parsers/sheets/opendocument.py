@@ -35,7 +35,7 @@ _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
 CONTENT, _SETTINGS = "content.xml", "settings.xml"
 _AROUND, _AFTER = re.compile(r"[^0-9]*"), re.compile(r"(?<![^0-9])[^0-9]*+\Z")
 _CALC_TYPE = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}value-type"
-_NUMBERS = ("float", "percentage", "currency")
+_FORMATTED = ("float", "percentage", "currency", "time")
 _UNSEEN = ("collapse", "filter")
 _MOST_REPEATS = 1_000
 """A row or cell repeated more often than this is filler."""
@@ -44,11 +44,11 @@ _MOST_COMMENTS = _MOST_MERGED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A number with the displayed text from the file."""
+    """A number or time with the displayed text from the file."""
 
     text: str
 
-    def show(self, value: float) -> str:
+    def show(self, value: object) -> str:
         """Return the displayed text."""
         return self.text
 
@@ -159,7 +159,7 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
         _look(cell, sheet.row, column, sheet.beside)
         if cell.get(_CALC_TYPE) == "error":
             errors.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), _text(cell)))
-        elif cell.get(f"{_OFFICE}value-type") in _NUMBERS and (text := _text(cell)):
+        elif cell.get(f"{_OFFICE}value-type") in _FORMATTED and (text := _text(cell)):
             shown.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), Written(text)))
         column += again
     for number in range(sheet.row, sheet.row + min(repeats, _MOST_REPEATS)):

@@ -335,7 +335,7 @@ def _typed(row: Sequence[object], styles: Sequence[Shown | None], values: Sequen
 
 def _formatted(value: object, style: Shown | None) -> str:
     """Return a cell's value as the sheet shows it, if its format says how."""
-    if style is not None and isinstance(value, int | float) and not isinstance(value, bool):
+    if style is not None and value != "" and not isinstance(value, bool):
         return style.show(value) or _shown(value)
     return _shown(value)
 
@@ -354,8 +354,9 @@ def _shown(value: object) -> str:
         case date() | time():
             return value.isoformat()
         case timedelta():
-            minutes, seconds = divmod(int(value.total_seconds()), 60)
-            return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
+            total = round(value.total_seconds())
+            minutes, seconds = divmod(abs(total), 60)
+            return f"{'-' if total < 0 else ''}{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
         case _:
             return str(value)
 

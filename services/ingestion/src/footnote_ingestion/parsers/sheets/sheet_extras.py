@@ -11,10 +11,10 @@ from footnote_ingestion.parsers.sheets.merges import Range
 
 
 class Shown(Protocol):
-    """The display format of one cell's number."""
+    """The display format of one cell's number or time."""
 
-    def show(self, value: float) -> str | None:
-        """Return the number as the sheet shows it; None if its plain form is enough."""
+    def show(self, value: object) -> str | None:
+        """Return the value as the sheet shows it; None if its plain form is enough."""
 
     def typed(self, value: object) -> bytes:
         """Return the value as the fields of `Cell`, with unit and currency from its format."""
@@ -25,7 +25,7 @@ class SheetExtras:
     """Data of one sheet; rows and columns count from 0."""
 
     numbers: Mapping[tuple[int, int], Shown] = field(default_factory=dict)
-    """Display formats by row and column, for numbers with a format of their own."""
+    """Display formats by row and column, for numbers and times with a format of their own."""
     formulas: list[str] = field(default_factory=list)
     """Cells ("B3") whose formula has no value."""
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
