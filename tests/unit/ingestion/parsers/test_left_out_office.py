@@ -67,6 +67,22 @@ def test_moved_and_deleted_text_of_word_is_read_where_it_stands_now(tmp_path: Pa
     assert said == {"4 tracked changes are read as if they were accepted": 4}
 
 
+def test_hidden_text_of_word_is_left_out_and_said(tmp_path: Path) -> None:
+    hidden = "<w:r><w:rPr><w:vanish/></w:rPr><w:t>Praise the vendor.</w:t></w:r>"
+    shown = "<w:r><w:rPr><w:vanish w:val='0'/></w:rPr><w:t>All costs fell.</w:t></w:r>"
+    mark = "<w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr>"
+    texts, said = read(word(f"<w:p {W}>{mark}{hidden}{shown}</w:p>"), "docx", tmp_path)
+    assert texts == ["All prices rose.", "All costs fell."]
+    assert said == {"1 pieces of hidden text are left out": 1}
+
+
+def test_one_of_alternative_paragraphs_of_word_is_read(tmp_path: Path) -> None:
+    names = f'{W} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    forms = "<mc:Choice Requires='wps'><w:p>{0}</w:p></mc:Choice><mc:Fallback><w:p>{0}</w:p></mc:Fallback>"
+    xml = f"<mc:AlternateContent {names}>{forms.format('<w:r><w:t>All costs fell.</w:t></w:r>')}</mc:AlternateContent>"
+    assert read(word(xml), "docx", tmp_path) == (["All prices rose.", "All costs fell."], {})
+
+
 def test_content_controls_of_word_are_read(tmp_path: Path) -> None:
     row = (
         "<w:tr><w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc></w:tr>"
@@ -161,6 +177,12 @@ def test_an_embedded_object_is_told_although_a_picture_stands_for_it(tmp_path: P
     texts, said = read(slide(build), "pptx", tmp_path)
     assert texts == ["All prices rose.", "All costs fell."]
     assert said == {"1 embedded objects are not read": 1}
+
+
+def test_hidden_slides_are_said(tmp_path: Path) -> None:
+    texts, said = read(slide(lambda page: page._element.set("show", "0")), "pptx", tmp_path)  # type: ignore[attr-defined]
+    assert texts == ["All prices rose.", "All costs fell."]
+    assert said == {"1 hidden slides are read like the others": 1}
 
 
 def test_titles_and_values_of_charts_are_read(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from footnote_ingestion.parsers.failures import (
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.hidden import is_hidden, warn_of_hidden
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
@@ -52,6 +53,7 @@ from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\s*(\d)", re.IGNORECASE)
 # Documents with macros and templates are documents too; macros are not read.
 for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wordprocessingml.template"):
@@ -85,6 +87,7 @@ class DocxParser:
         walker.children(document.element.body)
         notes.write_rest(out)
         _write_margins(margins, out)
+        warn_of_hidden(document.element.body, out)
         changes = sum(1 for _ in document.element.body.iter(*_CHANGES))
         if changes:
             out.warn(OTHER, "{count} tracked changes are read as if they were accepted", changes)
@@ -180,6 +183,8 @@ def _text(element: etree._Element) -> Iterator[str]:
         match child.tag:
             case t if t == f"{_W}t":
                 yield child.text or ""
+            case t if t == f"{_W}r" and is_hidden(child):
+                continue
             case t if t == f"{_W}r" and (raised := _raised(child)):
                 yield RAISED + raised
             case t if t in (f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}ptab"):
@@ -234,6 +239,8 @@ class _Walker:
                 self._notes.write(element, self._out)
             elif element.tag in _WRAPS:
                 self.children(element)
+            elif element.tag == _ALTERNATIVES and len(element):
+                self.children(element[0])
 
     def _paragraph(self, element: etree._Element) -> None:
         text = inline(joined(_text(element)))

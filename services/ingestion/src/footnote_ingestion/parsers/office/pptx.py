@@ -19,6 +19,7 @@ from footnote_ingestion.parsers.failures import (
     CONTENT_LEFT_OUT,
     CORRUPT,
     MOST_PLACES,
+    OTHER,
     PARTS_UNREADABLE,
     TOO_LARGE,
     ParseError,
@@ -62,16 +63,22 @@ class PptxParser:
             out.warn(PARTS_UNREADABLE, LOST_PARTS, lost)
         properties = core_properties(path)
         unreadable: list[SlideLocator] = []
+        hidden: list[SlideLocator] = []
         named = presentation.part._element.get_or_add_sldIdLst()  # `slides` raises if one of them is missing
         for number, one in enumerate(named, 1):
             properties.page_count = number
             if number > limits.pages:
                 raise ParseError(TOO_LARGE, f"The presentation has more than the {limits.pages} slides allowed.")
             try:
-                _slide(presentation.part.related_slide(one.rId), number, out)
+                slide = presentation.part.related_slide(one.rId)
+                if slide.element.get("show") in ("0", "false"):
+                    hidden.append(SlideLocator(slide=number))
+                _slide(slide, number, out)
             except (PythonPptxError, KeyError, AttributeError, ValueError):
                 unreadable.append(SlideLocator(slide=number))
             out.pages(number, len(named))
+        if hidden:
+            out.warn(OTHER, "{count} hidden slides are read like the others", len(hidden), hidden[:MOST_PLACES])
         if unreadable:
             words = f"{{count}} of {properties.page_count} slides could not be read in full"
             out.warn(PARTS_UNREADABLE, words, len(unreadable), unreadable[:MOST_PLACES])
