@@ -119,6 +119,13 @@ def test_mails_that_declare_latin_1_mean_windows(tmp_path: Path) -> None:
     assert warnings == []
 
 
+def test_texts_of_single_bytes_that_declare_utf_16_are_read_as_they_are(tmp_path: Path) -> None:
+    page = '<html><head><meta charset="utf-16"></head><body><p>Grüße aus Köln</p></body></html>'
+    assert parsed(tmp_path, page.encode(), "a.html") == (["Grüße aus Köln"], [])
+    mail = b"Subject: T\nFrom: ann@example.org\nContent-Type: text/plain; charset=utf-16\n\nAll prices rose.\n"
+    assert parsed(tmp_path, mail, "a.eml")[0][-1] == "All prices rose."
+
+
 def test_a_log_with_nulls_is_text_and_they_are_counted(tmp_path: Path) -> None:
     log = b"12:00 started\n" * 50 + b"\0" * 4096 + b"12:09 started again, caf\xc3\xa9\n" * 50
     found, (warning,) = parsed(tmp_path, log, "a.log")

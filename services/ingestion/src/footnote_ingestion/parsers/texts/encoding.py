@@ -123,9 +123,14 @@ def read(data: bytes) -> Decoded:
 
 
 def decode_declared(data: bytes, encoding: str, out: BlockWriter) -> str:
-    """Decode as browsers do with the encoding that a text declares if that fits, else with the likeliest."""
+    """Decode as browsers do with the encoding that a text declares if that fits, else with the likeliest.
+
+    UTF-16 and UTF-32 fit no text without NUL bytes: nearly any bytes would be signs of Chinese in them.
+    """
     try:
         name = codecs.lookup(encoding).name
+        if name.startswith(("utf-16", "utf-32")) and b"\0" not in data:
+            return decode(data, out)
         return data.decode(_AS_BROWSERS.get(name, name))
     except (LookupError, ValueError):
         return decode(data, out)
