@@ -89,3 +89,18 @@ def test_notes_of_a_slide(tmp_path: Path) -> None:
     slide = f"<draw:page>{box('All prices rose.')}<presentation:notes>{box('Smile.')}</presentation:notes></draw:page>"
     body = f"<office:presentation>{slide}</office:presentation>"
     assert read("odp", body, tmp_path) == [(PARAGRAPH, "All prices rose."), (NOTE, "Smile.")]
+
+
+def test_a_table_within_a_table_keeps_its_own_rows(tmp_path: Path) -> None:
+    def table(*rows: tuple[str, ...]) -> str:
+        cells = ("".join(f"<table:table-cell>{cell}</table:table-cell>" for cell in row) for row in rows)
+        rows_of = "".join(f"<table:table-row>{row}</table:table-row>" for row in cells)
+        return f'<table:table xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0">{rows_of}</table:table>'
+
+    def text(of: str) -> str:
+        return f"<text:p>{of}</text:p>"
+
+    inner = table((text("Part"), text("Sum")), (text("Axle"), text("3")))
+    outer = table((text("Land"), text("Price")), (text("Chad"), text("7") + inner), (text("Mali"), text("8")))
+    found = [words for _, words in read("odt", f"<office:text>{outer}</office:text>", tmp_path)]
+    assert found == ["Land: Chad; Price: 7", "Land: Mali; Price: 8", "Part: Axle; Sum: 3"]

@@ -273,13 +273,25 @@ class _Walker:
             self._out.add(NOTE, f"Comment by {author}: {text}" if author else f"Comment: {text}", self._place)
 
     def _table(self, element: etree._Element) -> None:
-        rows = [_row(row) for row in element.iter(f"{_TABLE}table-row")]
-        head = element.find(f"{_TABLE}table-header-rows")
-        marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
-        write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
+        self._rows(element)
         self._drawn(element.iter(f"{_DRAW}frame"))
         for note in element.iter(*_NOTES):
             self._note(note)
+
+    def _rows(self, element: etree._Element) -> None:
+        """Write a table's own rows, then the tables within its cells."""
+        rows = [_row(row) for row in element.iter(f"{_TABLE}table-row") if _table_of(row) is element]
+        head = element.find(f"{_TABLE}table-header-rows")
+        marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
+        write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
+        for inner in element.iter(f"{_TABLE}table"):
+            if _table_of(inner) is element:
+                self._rows(inner)
+
+
+def _table_of(element: etree._Element) -> etree._Element | None:
+    """Return what an element within a table stands in: a table or, within that, a frame."""
+    return next(element.iterancestors(f"{_TABLE}table", f"{_DRAW}frame"), None)
 
 
 def _equation(path: Path, thing: etree._Element) -> str:
@@ -333,11 +345,11 @@ def _row(row: etree._Element) -> list[Cell]:
 
 
 def _paragraphs(parent: etree._Element) -> Iterator[etree._Element]:
-    """Yield the paragraphs under an element, except those nested in others, in notes or in comments."""
+    """Yield the paragraphs under an element, except those nested in others, in tables, in notes or in comments."""
     for child in parent.iterchildren():
         if child.tag in (f"{_TEXT}p", f"{_TEXT}h"):
             yield child
-        elif child.tag not in _SKIP and isinstance(child.tag, str):
+        elif child.tag not in (*_SKIP, f"{_TABLE}table") and isinstance(child.tag, str):
             yield from _paragraphs(child)
 
 
