@@ -56,6 +56,11 @@ def test_html_that_is_shown_is_read(shown: str, tmp_path: Path) -> None:
     assert (texts, said) == (["All prices rose."], {})
 
 
+def test_struck_text_is_not_glued_to_what_replaces_it(tmp_path: Path) -> None:
+    page = "<p>Price: <del>10</del><ins>20</ins> €</p><p><s>old</s>new, <s>all</s>.</p>"
+    assert read(page.encode(), "html", tmp_path)[0] == ["Price: 10 20 €", "old new, all."]
+
+
 def test_what_is_no_text_of_a_page_is_said(tmp_path: Path) -> None:
     page = "<body><nav>Home</nav><p>All prices rose.</p><dialog>Accept?</dialog>"
     page += "<svg><text>Drawn</text></svg><select><option>Peru</option></select></body>"
