@@ -16,10 +16,9 @@ from footnote_cli import addresses
 from footnote_generation.answering import markers
 from footnote_generation.verification import claims
 from footnote_indexing.chunking import divide
-from footnote_ingestion.parsers import clean, metadata, sniff
+from footnote_ingestion.parsers import clean, format_codes, metadata, sniff
 from footnote_ingestion.parsers.pdf import headings as pdf_headings
 from footnote_ingestion.parsers.pdf import layout as pdf_layout
-from footnote_ingestion.parsers.sheets import number_formats
 from footnote_ingestion.parsers.texts import markdown
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_retrieval.query import understanding as query
@@ -109,7 +108,7 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
     "number formats": (_spans(_R(
         r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\]-]*)[^\]]*\]|\[[^\]]*\]'
         r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
-    )), _spans(number_formats._TOKEN)),
+    )), _spans(format_codes._TOKEN)),
     "numbered headings": (_first(_R(
         r"(?:(\d{1,2}(?:\.\d{1,2})*)\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s+\w+)\s+\S", re.I
     )), _first(pdf_headings._NUMBERED)),

@@ -99,6 +99,29 @@ def test_charts_of_word_are_tables_of_their_values(tmp_path: Path) -> None:
     assert said == {}
 
 
+@pytest.mark.parametrize(("epoch", "serial"), [("", 45292), ("<c:date1904 val='1'/>", 43830)])
+def test_values_of_charts_are_shown_in_their_formats(epoch: str, serial: int, tmp_path: Path) -> None:
+    def formatted(xml: str, *codes: str) -> str:
+        first, *rest = xml.split("<c:numCache>")
+        return first + "".join(
+            f"<c:numCache><c:formatCode>{code}</c:formatCode>{one}" for code, one in zip(codes, rest, strict=True)
+        )
+
+    days = {0: str(serial), 1: str(serial + 31)}
+    line = formatted(series("Share", cat=days, val={0: "0.25", 1: "0.305"}), "mmm\\-yy", "0.0%")
+    euros = series("Price", cat=days, val={0: "1577.5", 1: "3"})
+    euros = formatted(euros, "m/d/yyyy", "#,##0.00&quot; EUR&quot;")
+    xml = chart("", f"<c:lineChart>{line}</c:lineChart>", f"<c:barChart>{euros}</c:barChart>")
+    xml = xml.replace("<c:chart>", f"{epoch}<c:chart>")
+    assert read(word_with_chart(xml), "docx", tmp_path)[0] == [
+        "All prices rose.",
+        "Category: 2024-01-01; Share: 25.0%",
+        "Category: 2024-02-01; Share: 30.5%",
+        "Category: 2024-01-01; Price: 1577.50 EUR",
+        "Category: 2024-02-01; Price: 3.00 EUR",
+    ]
+
+
 def test_points_of_two_measures_in_word_are_rows(tmp_path: Path) -> None:
     cloud = series("Wage", xVal={0: "1", 1: "2"}, yVal={0: "30", 1: "41.5"})
     texts, _, _ = read(word_with_chart(chart("", f"<c:scatterChart>{cloud}</c:scatterChart>")), "docx", tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.sheets.number_formats import parse
+from footnote_ingestion.parsers.format_codes import parse
 from footnote_ingestion.parsers.sheets.parser import WorkbookParser
 from footnote_text.a1 import cell_name, cell_position
 

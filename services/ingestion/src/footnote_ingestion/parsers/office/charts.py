@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
@@ -11,6 +14,7 @@ from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, Place
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import PARTS_UNREADABLE
+from footnote_ingestion.parsers.format_codes import parse
 from footnote_ingestion.parsers.office.package import xml_parser
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -18,6 +22,10 @@ _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MOST_POINTS = 10_000
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\[\]]*+\]|_.|\*.')
+_DAYS, _HOURS = frozenset("yd"), frozenset("hs")
+_FIRST_DAY, _FIRST_DAY_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
+_LAST_DAY = 2_950_000
 
 
 def write_charts(element: etree._Element, part: Any, out: BlockWriter, place: Place | None = None) -> None:
@@ -81,18 +89,47 @@ def _name(series: etree._Element, number: int) -> str:
 def _points(series: etree._Element, kind: str) -> Iterator[tuple[int, str]]:
     """Yield the cached points of a series, by their number."""
     found = series.find(f"{_C}{kind}")
-    for point in found.iter(f"{_C}pt") if found is not None else ():
+    if found is None:
+        return
+    usual = found.findtext(f".//{_C}formatCode") or ""
+    for point in found.iter(f"{_C}pt"):
         at = point.get("idx") or ""
         if at.isascii() and at.isdecimal() and int(at[:8]) < _MOST_POINTS:
-            yield int(at[:8]), _shown(inline(point.findtext(f"{_C}v") or ""))
+            code = point.get("formatCode") or usual
+            yield (
+                int(at[:8]),
+                _shown(inline(point.findtext(f"{_C}v") or ""), code, _first_day(series) if code else None),
+            )
 
 
-def _shown(text: str) -> str:
-    """Return a number without the digits that a binary fraction adds: 0.30000000000000004 becomes 0.3."""
+def _first_day(series: etree._Element) -> datetime:
+    """Return the day 0 of a chart's dates."""
+    mark = series.getroottree().getroot().find(f"{_C}date1904")
+    return _FIRST_DAY if mark is None or mark.get("val") in ("0", "false") else _FIRST_DAY_1904
+
+
+def _shown(text: str, code: str, first_day: datetime | None) -> str:
+    """Return a value by its format code: days in ISO form, numbers with their percent, currency and unit.
+
+    Digits that a binary fraction adds go: 0.30000000000000004 becomes 0.3. Thousands are not separated: a chart does
+    not say which sign does that.
+    """
     try:
-        return f"{float(text):.15g}" if "." in text else text
+        value = float(text)
     except ValueError:
         return text
+    if first_day is not None and _is_day(code) and 0 <= value < _LAST_DAY:
+        return (first_day + timedelta(days=value)).date().isoformat()
+    style = parse(code)
+    if style is not None and (style.percent or style.before or style.after):
+        return replace(style, thousands=False).show(value) or text
+    return f"{value:.15g}" if "." in text else text
+
+
+def _is_day(code: str) -> bool:
+    """Return whether a format shows days or months, not only hours."""
+    letters = set(_LITERAL.sub("", code).lower())
+    return not _DAYS.isdisjoint(letters) or ("m" in letters and _HOURS.isdisjoint(letters))
 
 
 def diagram_texts(element: etree._Element, part: Any, out: BlockWriter, place: Place | None = None) -> list[str]:

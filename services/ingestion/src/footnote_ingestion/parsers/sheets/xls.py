@@ -12,10 +12,10 @@ import xlrd  # type: ignore[import-untyped]
 from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.format_codes import parse
 from footnote_ingestion.parsers.office.legacy import ANCHOR, pictures
 from footnote_ingestion.parsers.sheets.declared import Declarations
 from footnote_ingestion.parsers.sheets.merges import Across, Range
-from footnote_ingestion.parsers.sheets.number_formats import parse
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
 _BOUND_SHEET, _DRAWING, _CONTINUE, _BEGIN, _END = 0x85, 0xEC, 0x3C, 0x809, 0x0A
