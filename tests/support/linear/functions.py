@@ -91,6 +91,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_edge.sources.patterns.wanted": lambda t: patterns.wanted(t, ["docs/**", "*.md"], ["*draft*"]),
     "footnote_edge.sources.kinds.feed.entry_page": lambda t: feed.entry_page("News", t),
     "footnote_edge.sources.robots.read": lambda t: robots.read(t, "footnote"),
+    "footnote_edge.sources.robots.forbids_indexing": lambda t: robots.forbids_indexing(t, "footnote"),
     "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),

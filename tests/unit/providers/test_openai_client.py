@@ -224,3 +224,26 @@ def test_addresses_and_keys_come_from_the_environment(id: str, monkeypatch: pyte
     monkeypatch.setenv(f"{prefix}TIMEOUT", "soon")
     with pytest.raises(FailedPrecondition, match=f"{prefix}TIMEOUT: "):
         endpoint(id)
+
+
+@pytest.mark.parametrize("service", ["anthropic", "openai"])
+async def test_the_list_of_models_is_asked_as_its_service_wants(
+    server: Server, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    """Anthropic's refuses a bearer token without these headers; no other service gets its key twice."""
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(request)
+        return JSONResponse({"data": [{"id": "tiny"}]})
+
+    server.reply = answer
+    monkeypatch.setenv(f"FOOTNOTE_{service.upper()}_BASE_URL", server.base_url)
+    monkeypatch.setenv(f"FOOTNOTE_{service.upper()}_API_KEY", KEY)
+    client = OpenAIClient(endpoint(service), "x", timeout=5.0)
+    assert await client.models(5.0) == ["tiny"]
+    await client.close()
+    own = {name: asked[0].headers.get(name) for name in ("x-api-key", "anthropic-version")}
+    assert own == (
+        {"x-api-key": KEY, "anthropic-version": "2023-06-01"} if service == "anthropic" else dict.fromkeys(own)
+    )

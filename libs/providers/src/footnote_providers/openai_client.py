@@ -231,8 +231,14 @@ class OpenAIClient:
         """Return the names of the available models."""
         library = await self._library()
         with self._typed():
-            page = await library.models.list(timeout=timeout)
+            page = await library.models.list(timeout=timeout, extra_headers=self._own_headers())
             return [item.id for item in page.data or []]
+
+    def _own_headers(self) -> dict[str, str]:
+        """Return what Anthropic's list of models wants: only its chat takes OpenAI's form."""
+        if self._endpoint.service.id != "anthropic":
+            return {}
+        return {"x-api-key": self._endpoint.api_key, "anthropic-version": "2023-06-01"}
 
     async def close(self) -> None:
         """Close the connections."""

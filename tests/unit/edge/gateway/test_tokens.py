@@ -14,6 +14,7 @@ from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote_edge.gateway.tokens import ALGORITHMS, Tokens
 from footnote_edge.settings import Settings
 from footnote_kit.errors import Unauthenticated, Unavailable
+from footnote_kit.validation import NAME
 from support.doubles.issuer import provider
 
 AUDIENCE = "footnote"
@@ -150,6 +151,19 @@ async def test_a_claim_of_another_kind_is_no_fault(tokens: Tokens, name: str) ->
     for value in (*NUMBERS, *OTHERS, "[[]]", "[1]", '{"a":1}'):
         with suppress(Unauthenticated):
             await tokens.identify(claims(f'"{name}":{value}'))
+
+
+async def test_a_subject_that_is_no_name_here_is_a_user_of_its_own(tokens: Tokens) -> None:
+    """As tokens of GitHub's and GitLab's jobs have them."""
+    subjects = ["repo:o/r:ref:refs/heads/main", "repo:o/r:ref:refs/heads/next", "a b", "x" * 255]
+    users = {subject: (await tokens.identify(claims(f'"sub":"{subject}"'))).scope.user_id for subject in subjects}
+    assert len(set(users.values())) == len(subjects)
+    for user in users.values():
+        assert NAME.fullmatch(user)
+        assert (await tokens.identify(claims(f'"sub":"{user}"'))).scope.user_id != user, "nobody is another by a digest"
+    for subject in ("", "x" * 256, "a\\nb", "ä"):
+        with pytest.raises(Unauthenticated):
+            await tokens.identify(claims(f'"sub":"{subject}"'))
 
 
 DEEP = "[" * 6000 + "]" * 6000

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from footnote_edge.sources import robots
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Opening, Page, SourceRefused, SourceUnavailable
@@ -144,6 +145,33 @@ async def test_robots_txt_is_kept_to(web: Site, tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailable, match="robots"):
         await pages(web, tmp_path)
     assert web.paths() == []
+
+
+@pytest.mark.parametrize("rule", ["/docs/löhne/", "/docs/l%c3%b6hne/", "/docs/l%C3%B6hne/"])
+def test_rules_behind_a_mark_and_beyond_ascii_are_read(rule: str) -> None:
+    rules = robots.read(f"\ufeffUser-agent: *\nDisallow: {rule}", "FootnoteBot")
+    assert not rules.allows("/docs/l%C3%B6hne/2025")
+    assert rules.allows("/docs/lohne/2025")
+
+
+@pytest.mark.parametrize(
+    ("header", "forbids"),
+    [
+        ("noindex", True), ("nofollow, NONE", True), ("footnotebot: noindex", True), ("otherbot: noindex", False),
+        ("otherbot: nofollow, noindex", False), ("max-snippet: 20, noindex", True), ("nofollow", False),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST, noindex", True), ("", False),
+    ],
+)  # fmt: skip
+async def test_x_robots_tag_is_kept_to(web: Site, tmp_path: Path, header: str, forbids: bool) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a.pdf>x</a><a href=b>x</a>")
+    web.page("/docs/b", TEXT)
+    web.replies["/docs/b"].headers["x-robots-tag"] = header
+    web.replies["/docs/a.pdf"] = Reply(b"%PDF-1.4", headers={"content-type": "application/pdf", "x-robots-tag": header})
+    found = await pages(web, tmp_path)
+    listed = {item.id.removeprefix(web.base) for page in found for item in page.items}
+    assert listed == ({"/docs/"} if forbids else {"/docs/", "/docs/a.pdf", "/docs/b"})
+    warned = " ".join(warning for page in found for warning in page.warnings)
+    assert ("asks not to be indexed" in warned) is forbids
 
 
 async def test_crawl_delay_is_waited_for(web: Site, tmp_path: Path) -> None:

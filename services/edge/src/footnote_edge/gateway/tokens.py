@@ -1,6 +1,7 @@
 """JSON web tokens (OIDC): verified by the issuer's keys, audience and time; claims give tenant, user and roles."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -32,6 +33,9 @@ _AGAIN = 5.0
 _LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 _ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
+
+_DIGEST = "subject-sha256:"
+_LONGEST_SUBJECT = 255
 
 _log = get_logger(__name__)
 
@@ -86,17 +90,15 @@ class Tokens:
 
     def _scope(self, claims: Mapping[str, Any]) -> Scope:
         tenant = _claim(claims, self._settings.jwt_tenant_claim) or self._settings.jwt_default_tenant
-        user = claims.get("sub")
-        if not isinstance(tenant, str) or not isinstance(user, str):
-            raise Unauthenticated(REFUSAL)
-        if not NAME.fullmatch(tenant) or not NAME.fullmatch(user):
+        subject = claims.get("sub")
+        if not isinstance(tenant, str) or not isinstance(subject, str) or not NAME.fullmatch(tenant):
             raise Unauthenticated(REFUSAL)
         named = _words(_claim(claims, self._settings.jwt_roles_claim))
         roles = sorted({_ROLES[name] for name in named if name in _ROLES})
         if not named and self._settings.jwt_default_role:
             roles = [_ROLES[self._settings.jwt_default_role]]
         # Without a known role the caller may do nothing.
-        return Scope(tenant_id=tenant, user_id=user, roles=roles, groups=self._groups(claims))
+        return Scope(tenant_id=tenant, user_id=_user(subject), roles=roles, groups=self._groups(claims))
 
     def _groups(self, claims: Mapping[str, Any]) -> list[str]:
         """Return the groups that collections can be shared with; other groups are ignored, as they grant nothing."""
@@ -112,6 +114,18 @@ def _end(seconds: object) -> datetime:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise Unauthenticated(REFUSAL)
     return datetime.fromtimestamp(seconds, UTC) if seconds < _LAST.timestamp() else _LAST
+
+
+def _user(subject: str) -> str:
+    """Return the user of a subject: itself, or a digest where it is no name here ("repo:o/r:ref:refs/heads/main").
+
+    OpenID Connect allows any 255 ASCII characters. Raises Unauthenticated for others.
+    """
+    if NAME.fullmatch(subject) and not subject.startswith(_DIGEST):
+        return subject
+    if not 0 < len(subject) <= _LONGEST_SUBJECT or not (subject.isascii() and subject.isprintable()):
+        raise Unauthenticated(REFUSAL)
+    return _DIGEST + hashlib.sha256(subject.encode()).hexdigest()
 
 
 def _words(given: Any) -> list[str]:

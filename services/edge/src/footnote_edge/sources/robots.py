@@ -3,8 +3,11 @@
 Patterns are matched without backtracking, since they are untrusted.
 """
 
+import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from footnote_edge.sources.patterns import matches
 
@@ -12,6 +15,9 @@ MOST_BYTES = 512 * 1024
 LONGEST_DELAY = 60.0
 _MOST_RULES = 2000
 _LONGEST_RULE = 1000
+_VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+"""Parts of an X-Robots-Tag that have a value, and name no agent."""
+_ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Robots:
         if self.forbidden:
             return False
         best, allowed = -1, True
+        path = _escaped(path)
         for pattern, allow in self.rules:
             if len(pattern) > best or (len(pattern) == best and allow):
                 exact = pattern.endswith("$")
@@ -50,7 +57,7 @@ def read(text: str, agent: str) -> Robots:
     sitemaps = []
     current: list[str] = []
     begun = False
-    for field, value in _lines(text):
+    for field, value in _lines(text.removeprefix("\ufeff")):
         if field == "sitemap":
             sitemaps.append(value)
         elif field == "user-agent":
@@ -63,9 +70,27 @@ def read(text: str, agent: str) -> Robots:
             for one in current:
                 groups[one].append((field, value))
     chosen = groups.get(name, groups.get("*", []))
-    rules = [(value, field == "allow") for field, value in chosen if field != "crawl-delay" and value]
+    rules = [(_escaped(value), field == "allow") for field, value in chosen if field != "crawl-delay" and value]
     delays = [_seconds(value) for field, value in chosen if field == "crawl-delay"]
     return Robots(tuple(rules[:_MOST_RULES]), max(delays, default=0.0), tuple(sitemaps[:100]))
+
+
+def forbids_indexing(header: str, agent: str) -> bool:
+    """Return whether an X-Robots-Tag header asks a user agent, or all, not to index what comes with it."""
+    name = agent.partition("/")[0].strip().lower()
+    spoken_to = ""
+    for part in header.lower().split(","):
+        before, colon, word = part.rpartition(":")
+        if colon and " " not in (called := before.strip()) and called not in _VALUED:
+            spoken_to = called
+        if word.strip() in ("noindex", "none") and spoken_to in ("", name):
+            return True
+    return False
+
+
+def _escaped(path: str) -> str:
+    """Return a path as rules are compared: what is beyond ASCII escaped, escapes in capitals."""
+    return _ESCAPED.sub(lambda found: found[0].upper(), quote(path, safe=string.punctuation))
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:

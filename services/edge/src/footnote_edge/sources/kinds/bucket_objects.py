@@ -148,5 +148,7 @@ def _failure(error: Exception) -> Exception:
         return SourceRefused("The bucket refuses the credentials, or has none of this name.")
     if isinstance(error, NotFoundError | FileNotFoundError):
         return SourceUnavailable("There is no bucket of this name.")
+    if "empty path segment" in str(error):
+        return SourceRefused("The bucket holds keys with an empty part (a//b), which end its list: give a prefix.")
     # obstore's message may quote addresses with their parameters.
     return SourceUnavailable(f"The bucket does not answer: {type(error).__name__}.")

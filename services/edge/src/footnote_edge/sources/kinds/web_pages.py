@@ -14,6 +14,7 @@ from footnote_edge.sources.patterns import file_name
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Known, SourceUnavailable
 from footnote_edge.sources.reading.reader import Reader
+from footnote_edge.sources.robots import forbids_indexing
 from footnote_edge.sources.transfer import digest
 
 PAGE_BYTES = 10 * 1024 * 1024
@@ -35,6 +36,9 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 _LONGEST_TYPE = 200
 """In characters: the standard library takes quadratic time in a media type's length."""
 GONE = (404, 410)
+
+
+_NOINDEX = "asks not to be indexed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,10 @@ class Pages:
                 raise SourceUnavailable(f"The site answers with status {head.status}.")
             if head.status != 200:
                 raise ItemFailed("INVALID", f"The site answers with status {head.status}.")
+            unwanted = forbids_indexing(head.headers.get("x-robots-tag", ""), self._policy.user_agent)
             if head.media_type in _HTML:
-                return await self._page(url, answer)
-            return _file(url, head)
+                return await self._page(url, answer, unwanted)
+            return Found(normal(head.url), left_out=_NOINDEX) if unwanted else _file(url, head)
 
     async def file(self, item: Item) -> AsyncIterator[bytes]:
         """Yield the bytes of a file; raises ItemGone."""
@@ -95,7 +100,7 @@ class Pages:
             async for part in answer.parts(self._policy.item_bytes):
                 yield part
 
-    async def _page(self, asked: str, answer: Answer) -> Found:
+    async def _page(self, asked: str, answer: Answer, unwanted: bool) -> Found:
         head = answer.head
         html = await answer.read(min(PAGE_BYTES, self._policy.item_bytes))
         read = await self._reader.read("page", html, base=head.url, encoding=_charset(head))
@@ -104,8 +109,8 @@ class Pages:
         links, more = tuple(found), bool(read["more_links"])
         canonical = normal(read["canonical"]) if read["canonical"] else ""
         identity = canonical if canonical and urlsplit(canonical)[:2] == urlsplit(url)[:2] else url
-        if read["noindex"]:
-            return Found(url, None, links, more, "asks not to be indexed")
+        if read["noindex"] or unwanted:
+            return Found(url, None, links, more, _NOINDEX)
         if self._languages and read["language"] and not read["language"].startswith(self._languages):
             return Found(url, None, links, more, "is in another language")
         body = str(read["body"]).encode("utf-8", "replace")
