@@ -37,3 +37,19 @@ def test_of_headings_cells_and_captions_of_pages(html: str, expected: str, tmp_p
     assert read(f"<body><h2>{html}</h2><p>x</p></body>", "html", tmp_path)[0] == expected
     table = f"<table><caption>{html}</caption><tr><th>Name</th><th>Value</th></tr><tr><td>A</td><td>{html}</td></tr>"
     assert read(f"<body>{table}</table></body>", "html", tmp_path) == [expected, f"Name: A; Value: {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fast<br>slow<br/>auto", "fast slow auto"),
+        ("10<sup>2</sup> m<sup>2</sup>", "10^2 m²"),
+        ("10<SUP class=x>**6**</SUP> units", "10^6 units"),
+        ("21<sup>st</sup> of 12<span>.5</span>", "21st of 12.5"),
+        ("H<sub>2</sub>O <kbd>Ctrl</kbd>+C", "H2O Ctrl+C"),
+        ("one<p>two</p>three", "one two three"),
+    ],
+)
+def test_of_markdown(text: str, expected: str, tmp_path: Path) -> None:
+    assert read(f"# {text}\n\nSo {text}\n", "md", tmp_path) == [expected, f"So {expected}"]
+    assert read(f"| Mode | Value |\n|---|---|\n| A | {text} |\n", "md", tmp_path) == [f"Mode: A; Value: {expected}"]

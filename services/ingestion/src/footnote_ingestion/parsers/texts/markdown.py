@@ -12,15 +12,16 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties
-from footnote_ingestion.parsers.clean import counted_lines, inline
+from footnote_ingestion.parsers.clean import RAISED, counted_lines, inline, joined, starts_as_figure
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import naming_columns
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
+from footnote_ingestion.parsers.texts.html_elements import INLINE
 from footnote_ingestion.parsers.texts.source import write_code
 
 # An unclosed one extends to the end of the file, so it is searched for only once.
-_TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
+_TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*+)[^>]*+(?P<closed>>?)")
 _LEARNT_ROWS = 30
 _SILENT = frozenset({"td_open", "td_close", "th_open", "th_close", "tbody_open", "tbody_close"})
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
@@ -132,23 +133,26 @@ def _text(token: Token) -> str:
     if len(children) == 1 and children[0].type == "text":
         return children[0].content
     parts: list[str] = []
+    mark = ""
     for child in children:
         match child.type:
-            case "text" | "code_inline":
-                parts.append(child.content)
+            case "text" | "code_inline" if child.content:
+                parts.append(mark + child.content if starts_as_figure(child.content) else child.content)
+                mark = ""
             case "softbreak" | "hardbreak":
                 parts.append(" ")
             case "image":
                 parts.append(_text(child) or child.content)
             case "html_inline":
                 parts.append(_without_tags(child.content))
-    return "".join(parts)
+                mark = RAISED if child.content[:5].lower() in ("<sup>", "<sup ") else ""
+    return joined(parts)
 
 
 def _without_tags(text: str) -> str:
-    """Return nothing for a tag, else the text with a space in place of each tag."""
+    """Return nothing for a tag within a line, a space for `<br>` and blocks; other text with a space for each tag."""
     whole = _TAG.fullmatch(text)
-    if whole is not None and whole["closed"]:
+    if whole is not None and whole["closed"] and (name := whole["name"].lower()) != "br" and name in INLINE:
         return ""
     return _TAG.sub(lambda match: " " if match["closed"] else match[0], text)
 
