@@ -4,10 +4,38 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import docx
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from lxml import etree  # type: ignore[import-untyped]
+
+
+def write(path: Path, runs: str) -> Path:
+    document = docx.Document()
+    xml = f'<w:p xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">{runs}</w:p>'
+    document.element.body.insert(0, etree.fromstring(xml))
+    document.save(str(path))
+    return path
+
+
+def test_symbols_of_word_documents_are_read(tmp_path: Path) -> None:
+    """A box that is ticked differs from one that is not, and a limit from an equality."""
+    path = write(
+        tmp_path / "file.docx",
+        '<w:r><w:t>Box </w:t><w:sym w:font="Wingdings" w:char="F0FE"/><w:t> yes </w:t>'
+        '<w:sym w:font="Wingdings" w:char="F0A8"/><w:t> no, dose </w:t><w:sym w:font="Symbol" w:char="F0B3"/>'
+        '<w:t> 5 </w:t></w:r><w:r><w:rPr><w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/></w:rPr><w:t>\uf06d</w:t></w:r>'
+        '<w:r><w:t>g, </w:t><w:sym w:font="MS Gothic" w:char="2612"/><w:sym w:font="Webdings" w:char="F04A"/></w:r>',
+    )
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    parser_for("docx").parse(path, out, Limits())
+    assert blocks[0].text == "Box ☑ yes ☐ no, dose ≥ 5 μg, ☒\ufffd"
+    assert {one.text: one.count for one in out.noticed.warnings()} == {
+        "1 symbols of special fonts are not known and read as \ufffd": 1
+    }
 
 
 def read(text: str, kind: str, tmp_path: Path) -> list[str]:

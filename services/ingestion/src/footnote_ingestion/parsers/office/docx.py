@@ -49,6 +49,7 @@ from footnote_ingestion.parsers.office.package import (
     xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
+from footnote_ingestion.parsers.office.symbols import read_symbol, read_text, warn_of_unknown
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))
@@ -88,6 +89,7 @@ class DocxParser:
         notes.write_rest(out)
         _write_margins(margins, out)
         warn_of_hidden(document.element.body, out)
+        warn_of_unknown(document.element.body, out)
         changes = sum(1 for _ in document.element.body.iter(*_CHANGES))
         if changes:
             out.warn(OTHER, "{count} tracked changes are read as if they were accepted", changes)
@@ -182,9 +184,11 @@ def _text(element: etree._Element) -> Iterator[str]:
     for child in element.iterchildren():
         match child.tag:
             case t if t == f"{_W}t":
-                yield child.text or ""
+                yield read_text(child)
             case t if t == f"{_W}r" and is_hidden(child):
                 continue
+            case t if t == f"{_W}sym":
+                yield read_symbol(child)
             case t if t == f"{_W}r" and (raised := _raised(child)):
                 yield RAISED + raised
             case t if t in (f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}ptab"):
@@ -216,7 +220,7 @@ def _raised(run: etree._Element) -> str:
     place = run.find(f"{_W}rPr/{_W}vertAlign")
     if place is None or place.get(f"{_W}val") != "superscript":
         return ""
-    text = "".join(one.text or "" for one in run.iter(f"{_W}t"))
+    text = "".join(_text(run))
     return text if starts_as_figure(text) else ""
 
 
