@@ -1,4 +1,4 @@
-"""Drawings in binary formats of Office 97 to 2003: pictures are warned of, texts of boxes on sheets are read."""
+"""Binary formats of Office 97 to 2003: pictures are warned of, texts of boxes on sheets and tables of Word are read."""
 
 from __future__ import annotations
 
@@ -79,21 +79,26 @@ def test_pictures_of_a_presentation_have_their_slide(tmp_path: Path, monkeypatch
     assert (one.text, [place.slide.slide for place in one.places]) == (WORDS.format(2), [2])
 
 
-def test_pictures_of_a_word_document_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # In line, in the first part of a field (which holds the field's data), and beside the text in a drawing.
-    text = "All prices rose.\r\x01\r\x13 FORMTEXT \x01\x14Peru\x15\r"
+def word(text: str, art: bytes = b"") -> dict[str, bytes]:
+    """The streams of a Word document of one piece, with its drawings."""
     head = bytearray(0x400)
     struct.pack_into("<HHHHH", head, 0, 0xA5EC, 0x00C1, 0, 0, 0)
     struct.pack_into("<H", head, 10, 0x0200)
     struct.pack_into("<i", head, 0x4C, len(text))
     pieces = struct.pack("<II", 0, len(text)) + struct.pack("<HIH", 0, 0x40000000 | 2 * 0x400, 0)
     table = b"\x02" + struct.pack("<I", len(pieces)) + pieces
+    struct.pack_into("<II", head, 0x1A2, 0, len(table))
+    struct.pack_into("<II", head, 0x22A, len(table), len(art))
+    return {"WordDocument": bytes(head) + text.encode("cp1252"), "1Table": table + art}
+
+
+def test_pictures_of_a_word_document_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In line, in the first part of a field (which holds the field's data), and beside the text in a drawing.
+    text = "All prices rose.\r\x01\r\x13 FORMTEXT \x01\x14Peru\x15\r"
     art = (
         record(0xF000, bytes(24), container=True) + b"\x00" + drawing(shape(1), shape(0)) + b"\x01" + drawing(shape(2))
     )
-    struct.pack_into("<II", head, 0x1A2, 0, len(table))
-    struct.pack_into("<II", head, 0x22A, len(table), len(art))
-    contain(monkeypatch, WordDocument=bytes(head) + text.encode("cp1252"), **{"1Table": table + art})
+    contain(monkeypatch, **word(text, art))
     texts, (one,) = read("doc", tmp_path)
     assert texts == ["All prices rose.", "Peru"]
     assert (one.text, one.count) == (WORDS.format(3), 3)
@@ -181,3 +186,20 @@ def test_the_place_of_a_text_is_found_without_another_search_of_the_drawing(
     monkeypatch.setattr(xls, "bytearray", Counted, raising=False)
     assert xls._drawn(data + 500 * text + biff(0x0A), 0).texts == 500 * [("C5", "Hi")]
     assert sum(seen) < 2 * len(drawn)
+
+
+def test_empty_cells_of_a_word_document_keep_their_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("Name", "Phone", "City"), ("Ann", "", "Ghent"), ("Bob", "12", ""), ("Cid", "13\r14", "Rome")]
+    table = "".join("".join(f"{cell}\x07" for cell in row) + "\x07" for row in rows)
+    contain(monkeypatch, **word(f"Before.\r{table}After.\r"))
+    assert read("doc", tmp_path) == (
+        ["Before.", "Name: Ann; City: Ghent", "Name: Bob; Phone: 12", "Name: Cid; Phone: 13 14; City: Rome", "After."],
+        [],
+    )
+
+
+def test_rows_of_different_lengths_of_a_word_document_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contain(monkeypatch, **word("Prices\x07\x07Axle\x073\x07\x07Nut\x074\x07\x07After.\r"))
+    texts, (one,) = read("doc", tmp_path)
+    assert texts == ["Prices", "Axle; 3", "Nut; 4", "After."]
+    assert one.text == "1 tables whose columns are not certain are read as text, without columns"

@@ -6,15 +6,16 @@ import re
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice, pairwise
 from pathlib import Path
 
 import olefile  # type: ignore[import-untyped]
 from footnote.types.v1.locator_pb2 import SlideLocator
 
 from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
-from footnote_ingestion.parsers.rows import TableRows
+from footnote_ingestion.parsers.failures import CORRUPT, OTHER, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
@@ -26,6 +27,10 @@ _IN_LINE = "\x01"
 _BEFORE_97 = (b"\xdc\xa5", b"\xdb\xa5")
 """First bytes of Word 6, 95 and 2."""
 _COMPRESSED = 0x40000000
+_CELL_END, _END, _MARK = re.compile("\x07"), re.compile("[\r\x0c]"), re.compile("[\r\x07\x0c]")
+"""Ends of cells and rows, of paragraphs and pages, and of all of these."""
+_MOST_COLUMNS = 63
+_UNEVEN = "{count} tables whose columns are not certain are read as text, without columns"
 _FIELD = re.compile("\x13[^\x13\x14\x15]*\x14?|[\x13\x14\x15]")
 # PowerPoint record types.
 _DOCUMENT, _SLIDE, _SLIDE_LIST, _PERSIST = 1000, 1006, 4080, 1011
@@ -49,18 +54,15 @@ class DocParser:
             text, body_length = _word_text(ole)
             properties = _properties(ole)
             drawn = _drawn_in_word(ole)
-        table: TableRows | None = None
-        for start, piece in _paragraphs(text):
-            if "\x07" in piece:
-                width = max(row.count("\x07") for row in piece.split("\x07\x07")) + 1
-                table = table or TableRows(out, [()] * width)
-                for row in piece.split("\x07\x07"):
-                    values = [inline(cell) for cell in row.split("\x07")]
-                    table.written += bool(any(values))
-                    table.row(table.written, values, None, typed=[*map(out.numbers.cell, values)])
-                continue
-            table = None
-            out.add(PARAGRAPH if start < body_length else NOTE, inline(piece))
+        for start, piece in _pieces_of(text):
+            if isinstance(piece, str):
+                out.add(PARAGRAPH if start < body_length else NOTE, piece)
+            elif len(set(map(len, piece))) == 1:
+                write_table([[Cell(value) for value in row] for row in piece], out)
+            else:
+                for row in piece:
+                    out.add(PARAGRAPH if start < body_length else NOTE, "; ".join(filter(None, row)))
+                out.warn(OTHER, _UNEVEN, under=out.heading_path())
         out.pictures(_FIELD.sub("", text).count(_IN_LINE) + drawn)
         return properties
 
@@ -187,12 +189,62 @@ def _pieces(data: bytes, clx: bytes) -> Iterator[str]:
             yield data[where : where + 2 * length].decode("utf-16-le", errors="replace")
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Yield paragraphs with their position; the cells of a table row stay together."""
-    for found in re.finditer("[^\r\x0c]+", text):
-        piece = _FIELD.sub("", found[0]).replace("\x1e", "-").replace("\x0b", " ")
-        if piece.strip(" \x01\x08\x07\t\xa0"):
-            yield found.start(), piece
+def _pieces_of(text: str) -> Iterator[tuple[int, str | list[list[str]]]]:
+    """Yield paragraphs and the rows of tables, with their position."""
+    at = 0
+    while at < len(text):
+        if _in_table(text, at):
+            rows, end = _table(text, at)
+            yield at, [[_read(cell) for cell in row] for row in rows]
+        else:
+            found = _END.search(text, at)
+            end = found.end() if found else len(text)
+            if piece := _read(text[at:end]):
+                yield at, piece
+        at = end
+
+
+def _read(piece: str) -> str:
+    return inline(_FIELD.sub("", piece).replace("\x1e", "-").replace("\x0b", " "))
+
+
+def _in_table(text: str, at: int) -> bool:
+    found = _MARK.search(text, at)
+    return found is not None and found[0] == "\x07"
+
+
+def _table(text: str, start: int) -> tuple[list[list[str]], int]:
+    """Return the rows of the table that begins at a position, and where it ends.
+
+    The end of a row has the mark of a cell's end, so that it looks like an empty cell: the width decides, with which
+    all rows end with a mark of their own. Where none does, or a single row with empty cells, rows end at two marks.
+    """
+    marks = [one.start() for one in islice(_CELL_END.finditer(text, start), _MOST_COLUMNS + 1)]
+    for width in (number for number, (one, other) in enumerate(pairwise(marks), 1) if other == one + 1):
+        rows: list[list[str]] = []
+        at = start
+        while (found := _row(text, at, width)) is not None:
+            row, at = found
+            rows.append(row)
+            if not _in_table(text, at):
+                if len(rows) > 1 or all(row):
+                    return rows, at
+                break
+    last = _END.search(text, start)
+    end = text.rfind("\x07", start, last.start() if last else len(text)) + 1
+    return [row.split("\x07") for row in text[start:end].split("\x07\x07")], end
+
+
+def _row(text: str, at: int, width: int) -> tuple[list[str], int] | None:
+    """Return the cells of a row of so many, and where the next one begins; None if its end is not there."""
+    row: list[str] = []
+    for _ in range(width):
+        end = text.find("\x07", at)
+        if end < 0:
+            return None
+        row.append(text[at:end])
+        at = end + 1
+    return (row, at + 1) if text.startswith("\x07", at) else None
 
 
 def _presentation(ole: olefile.OleFileIO) -> bytes:
