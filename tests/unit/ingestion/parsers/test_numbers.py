@@ -107,3 +107,27 @@ def test_where_commas_delimit_points_separate_decimals(table: str, value: list[f
     parser_for("csv").parse(path, BlockWriter(blocks.append, Limits()), Limits())
     cells = [block.anchors[1].cell for block in blocks]
     assert [cell.number if cell.HasField("number") else None for cell in cells] == value
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("1,50,000", 150_000),
+    ("₹12,34,56,789.50", 123_456_789.5),
+    ("８００", 800),
+    ("－１，２００．５", -1200.5),
+    ("￥８００", 800),
+    ("３％", 3),
+    ("٨٠٠", 800),
+    ("١٬٢٠٠٫٥", 1200.5),
+    ("१२३", 123),
+])  # fmt: skip
+def test_lakhs_and_digits_of_other_scripts_are_numbers(text: str, value: float) -> None:
+    assert read(text).number == value
+
+
+@pytest.mark.parametrize("text", ["1,50,00", "150,00,000", "1.50.000", "1,500,00,000", "1,50,000,000", "００７"])
+def test_other_groups_are_no_numbers(text: str) -> None:
+    assert not read(text).HasField("number")
+
+
+def test_arabic_signs_settle_no_column_with_decimal_commas() -> None:
+    assert not read("١٫٢٣٤", "0,5", "1,75").HasField("number")

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from footnote.types.v1.table_pb2 import Cell, Measure
+from footnote_text.digits import latin_digits
 
 NOTHING = b""
 _EXACT_DIGITS = 15
@@ -41,13 +42,14 @@ _UNIT_WORDS = (
 UNITS = frozenset(_UNIT_WORDS.split())
 SHORT_SCALES = {"k": 3, "K": 3, "m": 6, "M": 6, "mn": 6, "Mn": 6, "MM": 6, "bn": 9, "Bn": 9, "B": 9}
 """Powers of ten of letters beside a currency, where they are no units: "£5m", "(€bn)"."""
-_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺" + "".join(code[0] for code in CODES))
+_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺－＋（．＄￡￥" + "".join(code[0] for code in CODES))
 _SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
 _POINT = re.compile(r"-?(?:0|[1-9][0-9]{0,19}+)\.[0-9]++")
 """A number when a point is known to be the decimal separator."""
 _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
 _TAIL = re.compile(r"([0-9.,'’ ]{0,30}[0-9]) ?([^0-9]{1,8})")
-_BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"})
+_WIDE = dict(zip("－＋（）．，％＄￡￥", "-+().,%$£¥", strict=True))
+_BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"} | _WIDE)
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
 _YEAR_FIRST_DAY = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
 _CLOCK = r"(?:,? ([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?"
@@ -127,7 +129,7 @@ class Numbers:
         marked: dict[int, str] = {}
         for row, values in zip_longest(rows, own):
             for column, text in enumerate(row):
-                if not text or text[0] not in _STARTS:
+                if not text or (text[0] not in _STARTS and not text[0].isdecimal()):
                     continue
                 if values and is_number(value := values[column]):
                     number = _DOUBLE.unpack_from(value, 1)[0]
@@ -137,8 +139,8 @@ class Numbers:
                         bare.add(column)
                     self.cell(text)
                     continue
-                body = text.strip("-+()−–$€£ ")
-                if body.isdecimal() and body.isascii():
+                body = _plainly(text).strip("-+()$€£ ")
+                if body.isdecimal():
                     if len(body) == 3 and int(body) >= _LEAST_BARE:
                         bare.add(column)
                     continue
@@ -158,7 +160,7 @@ class Numbers:
 
     def cell(self, text: str) -> bytes:
         """Return the value of a cell as the fields of `Cell`; nothing for text or an uncertain value."""
-        if not text or text[0] not in _MAYBE:
+        if not text or (text[0] not in _MAYBE and not text[0].isdecimal()):
             return NOTHING
         if text.isdecimal() and text.isascii():
             if len(text) > _EXACT_DIGITS or (text[0] == "0" and len(text) > 1):
@@ -175,13 +177,15 @@ class Numbers:
         return known
 
     def _read(self, text: str) -> bytes:
+        if not text.isascii():
+            if "\u066b" in text or "\u066c" in text:
+                self._shows(".")  # the Arabic decimal and thousands signs are read as "." and ","
+            text = _plainly(text)
         if text[0].isalpha():
             if text[:3] not in CODES and text[1:2] != "$":
                 return NOTHING if text.lower() not in _TRUTH else _BOOLEAN_TAG + bytes([_TRUTH[text.lower()]])
         elif text.count(".") == 2 and (day := self._date(text)):
             return day
-        if not text.isascii():
-            text = text.translate(_BLANKS)
         return self._number(text) or self._date(text)
 
     def _number(self, text: str) -> bytes:
@@ -254,7 +258,7 @@ class Numbers:
         groups = whole.split(group)
         if whole[:1] == "0" and whole != "0":
             return None
-        if len(groups) > 1 and (not 0 < len(groups[0]) < 4 or any(len(one) != 3 for one in groups[1:])):
+        if len(groups) > 1 and not _are_groups([len(one) for one in groups], group):
             return None
         self._shows(decimal)
         return float("".join(groups) + "." + (fraction or "0"))
@@ -284,6 +288,18 @@ class Numbers:
                 month, day = (second, first) if self._day_first else (first, second)
                 return _valid(year, month, day, found[4] or "")
         return NOTHING
+
+
+def _plainly(text: str) -> str:
+    """Write digits of other scripts, full-width signs, blanks and dashes of a cell in ASCII."""
+    return text if text.isascii() else latin_digits(text).translate(_BLANKS)
+
+
+def _are_groups(sizes: Sequence[int], mark: str) -> bool:
+    """Return whether digits between marks are thousands, "1,500,000", or lakhs and crores, "15,00,000"."""
+    first, *middle, last = sizes
+    lakhs = mark == "," and first in (1, 2) and set(middle) == {2}
+    return last == 3 and (lakhs or (first in (1, 2, 3) and set(middle) <= {3}))
 
 
 def _valid(year: int, month: int, day: int, clock: str = "") -> bytes:
