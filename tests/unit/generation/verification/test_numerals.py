@@ -3,6 +3,7 @@
 import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote_generation.extractive.compose import draft
+from footnote_generation.language.quantities import find
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
 
@@ -76,3 +77,24 @@ def test_the_built_in_answer_keeps_the_day_the_rank_and_the_minus(question: str,
     made = draft(question, [types.Source(number=1, filename="a.md", text=source, score=0.9)])
     assert made.sentences[0][0] == answer
     assert supported(source, f"{answer} [1]") == [source is not STORE]  # its introduction is left out
+
+
+@pytest.mark.parametrize(
+    ("source", "stated", "right"),
+    [
+        ("الرسوم ٥٠٠ دينار في السنة.", "الرسوم 500 دينار في السنة.", True),
+        ("الرسوم 500 دينار في السنة.", "الرسوم ٥٠٠ دينار في السنة.", True),
+        ("النسبة ١٢٫٥٪ في السنة كلها.", "النسبة 12.5% في السنة كلها.", True),
+        ("الرسوم ١٬٥٠٠ دينار في السنة.", "الرسوم 1500 دينار في السنة.", True),
+        ("शुल्क ५०० रुपये प्रति वर्ष है।", "शुल्क 500 रुपये प्रति वर्ष है।", True),
+        ("الرسوم ٥٠٠ دينار في السنة.", "الرسوم 50 دينار في السنة.", False),
+        ("النسبة ١٢٫٥٪ في السنة كلها.", "النسبة 125% في السنة كلها.", False),
+    ],
+)
+def test_digits_of_another_script_are_the_same_number(source: str, stated: str, right: bool) -> None:
+    assert supported(source, f"{stated} [1]") == [right]
+
+
+def test_a_quantity_keeps_its_digits() -> None:
+    (rate,) = find("النسبة ١٢٫٥٪", "ar")
+    assert (rate.text, rate.values, rate.dimension) == ("١٢٫٥٪", frozenset([12.5]), "percent")

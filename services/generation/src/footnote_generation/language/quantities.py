@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from footnote_kit.memoise import memoised
+from footnote_text.digits import latin_digits
 from footnote_text.lexical import is_unspaced
 
 from footnote_generation.language.cldr import Writing, plain, writing
@@ -81,13 +82,17 @@ class _Token:
 @memoised(2 * 2**20, lambda found: QUANTITY_BYTES * len(found))
 def find(text: str, language: str = "") -> tuple[Quantity, ...]:
     """Return the quantities of a text in order; `language` is ISO 639-1, "" if unknown."""
+    latin = latin_digits(text)
     tokens = [
         _Token(
             str(match.lastgroup if match.lastgroup not in {"a", "b", "sep", "y"} else "dotted"), match[0], *match.span()
         )
-        for match in _TOKEN.finditer(text)
+        for match in _TOKEN.finditer(latin)
     ]
-    return tuple(_quantities(text, tokens, writing(language), known=bool(language), english=language in {"", "en"}))
+    found = _quantities(latin, tokens, writing(language), known=bool(language), english=language in {"", "en"})
+    if latin == text:
+        return tuple(found)
+    return tuple(replace(one, text=text[one.start : one.end]) for one in found)
 
 
 def _quantities(text: str, tokens: list[_Token], how: Writing, *, known: bool, english: bool) -> Iterator[Quantity]:

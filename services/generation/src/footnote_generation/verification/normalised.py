@@ -1,6 +1,7 @@
 """Texts as comparable tokens, without typographic differences.
 
-White space, quotation marks, dashes, commas, hyphens at line ends, character width and digit grouping are ignored.
+White space, quotation marks, dashes, commas, hyphens at line ends, character width, digits' script and grouping are
+ignored.
 Words, their order, digits, a minus directly before a number and signs count: "<", "€", "%"; of pictures only those that
 deny or point up or down: "✗", "▲".
 """
@@ -13,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from footnote_kit.memoise import memoised
+from footnote_text.digits import latin_digits
 from footnote_text.lexical import is_unspaced
 
 # Marks belong to the letter before them: decomposed accents, the vowels of Indic scripts. Variation selectors do not.
@@ -74,6 +76,7 @@ class Token(NamedTuple):
 def tokens(text: str, decimal: str = ".") -> tuple[Token, ...]:
     """Return the tokens of a text; `decimal` is the decimal sign of the text's language."""
     found: list[Token] = []
+    text = latin_digits(text)
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
