@@ -1,3 +1,4 @@
+import pytest
 from footnote_text.lexical import fold, lexical_text, terms
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,3 +65,30 @@ def test_any_text_gives_terms_without_space(text: str, language: str) -> None:
 def test_upper_case_changes_nothing_for_ascii(text: str) -> None:
     ascii_text = text.encode("ascii", "ignore").decode()
     assert terms(ascii_text.upper(), "en") == terms(ascii_text.lower(), "en")
+
+
+@pytest.mark.parametrize(("written", "plain", "language"), [
+    ("İstanbul", "istanbul", "tr"),
+    ("İZİN", "izin", ""),
+    ("Росси\u0301я", "Россия", "ru"),
+    ("стре\u0301ссы", "стрессы", ""),
+    ("مُحَمَّد", "محمد", "ar"),
+    ("العَقْدُ", "العقد", ""),
+    ("محـــمد", "محمد", ""),
+    ("שָׁלוֹם", "שלום", "he"),
+    ("٥٠٠", "500", "ar"),
+    ("١٢٫٥٪", "12.5", "fa"),
+])  # fmt: skip
+def test_words_with_optional_marks_and_digits_of_other_scripts_are_found(
+    written: str, plain: str, language: str
+) -> None:
+    assert terms(f"({written})", language) == terms(written, language) == terms(plain, language)
+    assert len(terms(plain, language)) == 1
+
+
+def test_fold_removes_optional_marks() -> None:
+    assert fold("İstanbul Росси\u0301я العَقْدُ") == "istanbul россия العقد"
+
+
+def test_marks_alone_are_no_term() -> None:
+    assert terms("a \u0301 ـــ \u064e b", "ar") == ["a", "b"]

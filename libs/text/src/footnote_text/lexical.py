@@ -15,6 +15,7 @@ from operator import add
 import Stemmer
 from footnote_kit.memoise import memo_dict
 
+from footnote_text.digits import latin_digits
 from footnote_text.scripts import UNSPACED
 from footnote_text.stopwords import STOP_WORDS
 
@@ -45,6 +46,10 @@ _TOKEN = re.compile(
 # Signs that are in no term when they stand before or after a word.
 _SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~’“”„«»…–—"
 _UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
+_TATWEEL = "\u0640"
+# Accents that no letter includes, vowel signs of Hebrew and Arabic, and the stroke that lengthens an Arabic word.
+_OPTIONAL = "".join(chr(code) for code in range(0x300, 0x700) if unicodedata.category(chr(code)) == "Mn") + _TATWEEL
+_OPTIONAL_MARKS = re.compile(f"[{_OPTIONAL}]++")
 _APOSTROPHE = re.compile("['’ʼ]")
 _ELIDED_WORDS = """l d j m t s n c qu jusqu lorsqu puisqu quoiqu presqu quelqu entr un dell all nell sull dall coll
 quest quell"""
@@ -66,10 +71,11 @@ def _fold_char(char: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Unify compatibility forms, fold case and remove accents: "Ｃａｆé" and "CAFE" both give "cafe"."""
+    """Unify compatibility forms, fold case and remove accents and vowel signs: "Ｃａｆé" and "CAFE" give "cafe"."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = _OPTIONAL_MARKS.sub("", folded)
     return "".join(char if char.isascii() else _fold_char(char) for char in folded)
 
 
@@ -145,7 +151,7 @@ def terms(text: str, language: str = "") -> list[str]:
     `language` is an ISO 639-1 code; with an unknown or empty one, words are folded only. Works for any input string.
     """
     language = language.lower()[:2]
-    normal = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    normal = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace(_TATWEEL, "")
     # No term crosses white space, and most stretches between white space are already cached.
     return list(chain.from_iterable(map(_terms_of_stretches.__getitem__, zip(normal.split(), repeat(language)))))
 
@@ -155,6 +161,8 @@ def _stretch_terms(stretch: str, language: str) -> tuple[str, ...]:
     word = stretch.strip(_SIGNS)
     if word.isalpha() and (word.isascii() or not _UNSPACED_CHAR.search(word)):
         return _word_terms(word, language)  # most stretches
+    if not word.isascii():
+        stretch = latin_digits(_OPTIONAL_MARKS.sub("", stretch))
     result: list[str] = []
     for match in _TOKEN.finditer(stretch):
         kind = match.lastgroup
