@@ -44,15 +44,20 @@ _SPACES = " \u00a0\u202f\u2009"
 _NUMBER = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,'’]\d+)*"
 # Letters of scripts with spaces: a number after one is part of a name, "C12", "COVID-19".
 _LETTER = r"A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
+# Digits with Han powers of ten: "3万5千", "1億2000万". 千 before other characters may begin a unit, 千克.
+_PART = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
+_MIXED = rf"""(?:{_PART}(?:[百千]++(?=[\d万亿億円元])[万亿億]{{0,2}}+|[万亿億]{{1,2}}+|兆(?=\d)))++
+    (?:{_PART}[百千]|\d{{2,4}}+(?![\d.,年月日号時时点]))?+"""
 _TOKEN = re.compile(
     rf"""(?x)
       (?P<iso>(?<!\d)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\d))
     | (?P<dotted>(?<![\d.,])(?P<a>\d{{1,2}})(?P<sep>[./-])[ ]?(?P<b>\d{{1,2}})(?P=sep)[ ]?(?P<y>\d{{4}})(?![\d]))
     | (?P<cjk>\d{{4}}[ ]?年(?:[ ]?\d{{1,2}}[ ]?月(?:[ ]?\d{{1,2}}[ ]?[日号])?)?|\d{{1,2}}[ ]?月[ ]?\d{{1,2}}[ ]?[日号])
     | (?P<clock>(?<![\d.,:])(?:[01]?\d|2[0-4])(?::|[ ]?h[ ]?)[0-5]\d(?![\d:])(?:[ ]?[apAP]\.?[mM]\b)?)
+    | (?P<mixed>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_MIXED}))
     | (?P<number>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_NUMBER}))
     | (?P<han>[〇零一二三四五六七八九十百千两兩]+[万亿億]?)
-    | (?P<word>[^\W\d_]+(?:[-'’.][^\W\d_]+)*)
+    | (?P<word>(?:(?![一二三四五六七八九两兩][十百千万亿億])[^\W\d_])+(?:[-'’.][^\W\d_]+)*)
     | (?P<sign>[%％‰°℃€$£¥₹/²³])"""
 )
 _SIGN = re.compile(r"(?:(?<=^)|(?<=[\s(\[:;=|]))[-−+]\Z")
@@ -64,7 +69,7 @@ _SHARED_SIGNS = {
 _LINKS = frozenset({"de", "of", "del", "di", "d'", "van", "von"})
 _HAN = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _POWERS = {"十": 10, "百": 100, "千": 1000}
-_BIG = {"万": 1e4, "亿": 1e8, "億": 1e8}
+_BIG = {"万": 1e4, "亿": 1e8, "億": 1e8, "兆": 1e12}
 _UNIT_TOKENS = 3
 _LONG = 9
 """Digits from which two numbers are compared as written: 1234567890 and 1234567891 are within the rounding of units."""
@@ -110,6 +115,8 @@ def _quantities(text: str, tokens: list[_Token], how: Writing, *, known: bool, e
             )
         elif token.kind == "word":
             found = _dated(text, tokens, at, how) or _spelled(text, tokens, at, how)
+        elif token.kind == "mixed":
+            found = _counted(text, tokens, at, at, frozenset([_han(token.text)]), how)
         elif token.kind == "han" and how.scales.get("万"):
             value = _han(token.text)
             found = _counted(text, tokens, at, at, frozenset([value]), how, spelled=True)
@@ -162,13 +169,18 @@ def _counted(
     if not spelled and _SIGN.search(text[max(0, start - 2) : start]) and text[start - 1 : start] != "+":
         values = frozenset(-value for value in values)
         start -= 1
-    if after < len(tokens) and tokens[after].start - tokens[last].end <= 1:
+    while after < len(tokens) and tokens[after].start - tokens[after - 1].end <= 1:
         ending = tokens[after]
         if ending.kind == "word" and ending.start == tokens[last].end and re.fullmatch(how.ordinal, ending.text):
             return Quantity(values, "ordinal", start, ending.end, text[start : ending.end], spelled), after + 1
-        scale = how.scales.get(plain(ending.text)) or _leading(ending, how.scales)
-        if scale:
-            factor, scaled, after = scale, True, after + 1
+        power = how.scales.get(plain(ending.text)) or _leading(ending, how.scales)
+        if not power or (scale is not None and power <= scale):
+            break
+        # "mil millones", "hundred thousand"
+        scale = power * (scale or 1.0)
+        factor, scaled, after = scale, True, after + 1
+        if is_unspaced(ending.text[0]):
+            break
     end = tokens[after - 1].end
     if scaled and is_unspaced(tokens[after - 1].text[0]):
         word = next(key for key in sorted(how.scales, key=len, reverse=True) if tokens[after - 1].text.startswith(key))
@@ -306,18 +318,21 @@ def _minutes(text: str) -> float:
 
 
 def _han(text: str) -> float:
-    total = current = 0.0
-    digits = [char for char in text if char in _HAN]
-    if len(digits) == len(text) > 1:
+    """Return a number in Han characters, or in digits with Han powers of ten."""
+    if len(text) > 1 and all(char in _HAN for char in text):
         return float("".join(str(_HAN[char]) for char in text))
-    for char in text:
-        if char in _HAN:
-            current = float(_HAN[char])
-        elif char in _POWERS:
-            total, current = total + (current or 1) * _POWERS[char], 0.0
+    total = section = current = 0.0
+    for part in re.findall(r"[\d.,]+|.", text):
+        if part in _POWERS:
+            section, current = section + (current or 1) * _POWERS[part], 0.0
+        elif part in _BIG:
+            # 亿 multiplies a smaller number before it, as in 1万2千亿 and 5万亿; 万 is added to 亿.
+            counted, power = section + current, _BIG[part]
+            total = (total + counted) * power if total < power else total + counted * power
+            section = current = 0.0
         else:
-            total, current = (total + current) * _BIG[char], 0.0
-    return total + current
+            current = float(_HAN[part]) if part in _HAN else float(part.replace(",", ""))
+    return total + section + current
 
 
 def same_value(left: Quantity, right: Quantity) -> bool:
