@@ -3,6 +3,9 @@
 Document types are refused, so that entities are never expanded.
 """
 
+import codecs
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import feedparser
@@ -10,6 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 _MOST_ENTRIES = 1000
 _LONGEST = 2048
+_PLAIN = "text/plain"
 
 
 def read_feed(xml: bytes, base: str) -> dict[str, Any]:
@@ -23,8 +27,10 @@ def read_feed(xml: bytes, base: str) -> dict[str, Any]:
 
 
 def _entry(entry: Any) -> dict[str, str]:
-    contents = [part.get("value", "") for part in entry.get("content", []) if "html" in part.get("type", "html")]
-    html = max(contents, key=len, default="") or entry.get("summary", "")
+    contents = entry.get("content", [])
+    marked = [part for part in contents if "html" in part.get("type", "html")]
+    plain = [part for part in contents if part.get("type") == _PLAIN]
+    html = max(map(_as_html, marked or plain), key=len, default="") or _as_html(entry.get("summary_detail", {}))
     link = str(entry.get("link", ""))
     return {
         "id": str(entry.get("id") or link)[:_LONGEST],
@@ -36,8 +42,20 @@ def _entry(entry: Any) -> dict[str, str]:
     }
 
 
+def _as_html(part: Mapping[str, Any]) -> str:
+    """Return a part of an entry as HTML: Atom's are plain text unless they say otherwise (RFC 4287, section 3.1.1)."""
+    text = str(part.get("value", ""))
+    return "<br>".join(escape(text).splitlines()) if part.get("type") == _PLAIN else text
+
+
 def read_sitemap(xml: bytes) -> dict[str, Any]:
-    """Return `pages`, pairs of address and last change, and `sitemaps`, addresses of further ones."""
+    """Return `pages`, pairs of address and last change, and `sitemaps`, addresses of further ones.
+
+    A sitemap may be a text with one address in a line, too.
+    """
+    if (text := xml.removeprefix(codecs.BOM_UTF8)).lstrip().startswith((b"http://", b"https://")):
+        lines = (line.strip() for line in text.decode("utf-8", "replace").splitlines())
+        return {"pages": [[line, ""] for line in lines if line and len(line) <= _LONGEST], "sitemaps": []}
     _refuse_types(xml)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=False)
     try:
