@@ -18,6 +18,11 @@ FOOTNOTE_VECTOR_STORE_URI: {{ include "footnote.milvusUri" . | quote }}
 # Endpoints take a moment to forget a pod that ends.
 FOOTNOTE_DRAIN_SECONDS: "5"
 FOOTNOTE_METRICS_PORT: "9464"
+{{- with .Values.ingress }}
+{{- if and .enabled .http.host .http.tlsSecret }}
+FOOTNOTE_EDGE_PUBLIC_ORIGIN: {{ printf "https://%s" .http.host | quote }}
+{{- end }}
+{{- end }}
 # So many fit into the limit of ingestion's memory: see `workers` in the values.
 FOOTNOTE_INGESTION_TABLE_QUERIES: "2"
 {{- with .Values.models }}

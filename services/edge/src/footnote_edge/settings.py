@@ -106,6 +106,7 @@ class Settings(BaseSettings):
     )
     http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
     http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
+    public_origin: str = Field(default="", description="Address of HTTP for callers; unset, that of each request.")
     http_connections: int = Field(default=512, ge=1, description="Maximum HTTP connections.")
     http_connections_per_peer: int = Field(
         default=128,
@@ -331,10 +332,10 @@ class Settings(BaseSettings):
             raise ValueError("is set but names nothing, or nothing between two commas; leave it unset for none")
         return parts
 
-    @field_validator("cors_origins", "oidc_origins")
+    @field_validator("cors_origins", "oidc_origins", "public_origin")
     @classmethod
-    def _origins(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        for origin in value:
+    def _origins(cls, value: tuple[str, ...] | str, info: ValidationInfo) -> tuple[str, ...] | str:
+        for origin in [value][: len(value)] if isinstance(value, str) else value:
             if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is not an origin; write it as https://console.example.org")
         return value

@@ -74,7 +74,7 @@ def site(
     ]
     application = Starlette(
         routes=[
-            *OpenAiApi(caller).routes(),
+            *OpenAiApi(caller, settings.public_origin).routes(),
             *uploads.routes(caller),
             *streams.export_routes(caller),
             *Wrapper(caller).routes(),

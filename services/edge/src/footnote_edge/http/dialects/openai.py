@@ -35,8 +35,10 @@ _FINISH = {
 class OpenAiApi:
     """Handlers in OpenAI's dialect, errors included."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, public_origin: str = "") -> None:
+        """Take what calls the RPCs, and the address that footnotes link to; "" is that of each request."""
         self._caller = caller
+        self._public_origin = public_origin
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -52,11 +54,14 @@ class OpenAiApi:
             chat = await read_json(request, parse)
             events = self._caller.stream("Ask", chat.ask, request)
             if chat.stream:
-                return streams.response(await streams.started(_chunks(chat, events, _base(request)), _error_event))
+                return streams.response(await streams.started(_chunks(chat, events, self._base(request)), _error_event))
             completed = await while_connected(request, _completed(events))
         except FootnoteError as error:
             return failure(error)
-        return JSONResponse(completion(chat.model, completed, _base(request)))
+        return JSONResponse(completion(chat.model, completed, self._base(request)))
+
+    def _base(self, request: Request) -> str:
+        return self._public_origin or str(request.base_url).rstrip("/")
 
     async def models(self, request: Request) -> Response:
         """List the collections as models, and one model for all of them."""
@@ -218,7 +223,3 @@ def _error_event(error: FootnoteError) -> str:
 
 def _model(name: str, created: int) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": created, "owned_by": "footnote"}
-
-
-def _base(request: Request) -> str:
-    return str(request.base_url).rstrip("/")
