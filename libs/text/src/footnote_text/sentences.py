@@ -16,7 +16,7 @@ aug sep sept oct nov dec e.g i.e a.m p.m u.s u.k u.n ph.d m.d b.a m.a d.c viz re
 min max avg tel ext m mm mme mlle mlles mmes me dr pr vve bd av env hab p.ex c.-à-d réf janv
 févr juil déc bzw usw z.b d.h u.a ggf evtl inkl zzgl nr str hr fr abs bspw sog vgl ca sig sigg
 dott dott.ssa ecc pag es ing avv ud uds ee.uu pág núm d.ª aprox dhr mevr blz bijv enz nl
-okt dez mitgl uu руб шт г гг tzn"""
+okt dez mitgl uu руб шт г гг tzn ст п пп ч гл абз ust pkt ziff anm"""
 _ABBREVIATIONS = frozenset(_ABBREVIATION_WORDS.split())
 # Abbreviations that stand only before a name or number, so that even a following capital starts no sentence.
 _TITLE_WORDS = """mr mrs ms dr prof st gen col sgt lt capt rev hon m mm mme mlle me fig figs eq eqs no nos vol p
