@@ -36,10 +36,12 @@ _NUMBER_AND_BEFORE = re.compile(r"(?:(?<![^\W\d_])([^\W\d_]++)|\d{1,2}+\.)\s\d{1
 _NEXT_WORD = re.compile(r"[^\W_]++")
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
 _CLOSING = "\"'”’»›)]}】』」）"
+QUESTION_MARKS = ("?", "？", "؟")
+"""With one of them a question ends: Latin, full-width, Arabic."""
 _OPENING = "\"'“‘«‹([{【『「（¿¡-–—*•#"
 _BOUNDARY = re.compile(
     # A run of marks is matched only from its beginning, because the text after it is the same for the whole run.
-    rf"(?<![.!?…])[.!?…]++(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]++[{re.escape(_CLOSING)}]*+"
+    rf"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]++[{re.escape(_CLOSING)}]*+"
     r"|\n\s*\n|\n(?=\s*+(?:[-*•–]\s|\d++[.)]\s))"
 )
 _WORD_BEFORE = re.compile(r"(?<![\w.\-])[\w.\-]++(?<=\w)\Z")

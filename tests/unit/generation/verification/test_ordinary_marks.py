@@ -57,6 +57,7 @@ def test_a_picture_at_the_start_of_a_line_only_decorates(mark: str) -> None:
         (LAZY, "3. Call the control room."),
         (CHAPTER, "1. Termination of the contract takes a letter."),
         ("1. Close the main valve.\n3. Open the small door.", "2. Open the small door."),
+        ("ما هي الرسوم؟ الرسوم هي 5 دنانير.", "الرسوم هي 5 دنانير."),
         (ARTICLES, "1. Der Bescheid kommt per Post."),
         (CLICKS, "1. Klicken Sie auf das Bild unten."),
         ("1. Step: open it now fully.\n2. Step: close it now fully.", "1. Step: close it now fully."),

@@ -41,7 +41,7 @@ from footnote_generation.verification.claims import Sentence, segment
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
 _USAGE_INTERVAL = 0.25  # seconds between reports of a second reader's cost
-_ENDS = frozenset(".!?…\n。！？")
+_ENDS = frozenset(".!?…؟۔।॥\n。！？")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from footnote_text.intents import Intent
 from footnote_text.lexical import fold, word_set
-from footnote_text.sentences import begins_anaphorically
+from footnote_text.sentences import QUESTION_MARKS, begins_anaphorically
 
 from footnote_generation.extractive.passages import Unit
 from footnote_generation.extractive.question import Kind, Question
@@ -190,7 +190,7 @@ def _penalty(question: Question, unit: Unit) -> float:
     """Return what counts against a sentence: being a question, a heading, or but the question's words."""
     text = unit.text.rstrip()
     penalty = 0.0
-    if text.endswith(("?", "？")):
+    if text.endswith(QUESTION_MARKS):
         penalty += 0.4
     asked = question.analysed.stems
     fresh = any(word.stems and asked.isdisjoint(word.stems) for word in unit.analysed.words)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.lexical import is_unspaced
+from footnote_text.sentences import QUESTION_MARKS
 from footnote_text.tables import Row
 from numpy.typing import NDArray
 
@@ -192,7 +193,7 @@ def _row(
         min(unit.rank, 10) / 10,
         float(unit.is_row),
         min(3.0, math.log(1 + len(unit.analysed.words)) / 2),
-        float(unit.text.rstrip().endswith(("?", "？"))),
+        float(unit.text.rstrip().endswith(QUESTION_MARKS)),
         float(any(is_unspaced(char) for char in question.text[:20])),
         float(unit.language != question.language),
         float(len(asked.words) <= 1),

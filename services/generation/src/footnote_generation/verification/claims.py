@@ -220,7 +220,7 @@ def states_something(
     plain = _DECORATION.sub("", sentence.text).strip()
     if sentence.heading or phrases.is_finder_notice(plain) or phrases.is_source_list(plain):
         return False
-    if not sentence.markers and plain.endswith(("?", ":")):
+    if not sentence.markers and plain.endswith((*sentences.QUESTION_MARKS, ":")):
         return strictly and bool(question) and phrases.new_number(plain, question)
     words = re.findall(r"[^\W_]+", plain)
     if len(words) < 2 and not any(char.isdigit() for char in plain) and not sentence.markers:

@@ -22,6 +22,7 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_SOURCE_EMPTY,
     CLAIM_REASON_TOO_LONG,
 )
+from footnote_text.sentences import QUESTION_MARKS
 
 from footnote_generation.verification import cells, lead_ins, quoted
 from footnote_generation.verification.cells import Named, without_places
@@ -77,7 +78,7 @@ def judge(statement: str, lead: str, evidence: Evidence, named: Named | None, ma
                 if (found.start, found.end) in named.spans:
                     return _of_cell(found, evidence, CLAIM_REASON_OTHER_PLACE, named.label)
                 return _misplaced(named, evidence)
-    question = plain.rstrip(" \"'”»」*_").endswith(("?", "？"))
+    question = plain.rstrip(" \"'”»」*_").endswith(QUESTION_MARKS)
     introduced = [f"{lead} {plain}"] if lead else []
     for said in (*ways, *introduced):
         span = quoted.find(tokens(said, evidence.decimal), question, evidence.index, mark)

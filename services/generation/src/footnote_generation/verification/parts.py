@@ -71,7 +71,7 @@ def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()
             continue
         before = _moved(tokens(text[lead[0] : lead[1]], decimal), lead[0]) if lead else ()
         above = _moved(tokens(text[heading[0] : heading[1]], decimal), heading[0]) if heading else ()
-        question = text[start:end].rstrip(_AROUND)[-1:] in {"?", "？"}
+        question = text[start:end].rstrip(_AROUND)[-1:] in {*sentences.QUESTION_MARKS}
         if follows and found:
             found[-1] = _before(found[-1], len(found))
         starts = frozenset({0, len(before)})
