@@ -37,7 +37,7 @@ class Quantity:
     text: str
     spelled: bool = field(default=False, compare=False)
     numbers: frozenset[float] = frozenset()
-    """Its readings as written, in any unit; `values` if not set. A date or time has some if it may be a number."""
+    """Its readings as written, in any unit; `values` if not set. A time of day has some where it may be a number."""
 
 
 _SPACES = " \u00a0\u202f\u2009"
@@ -61,7 +61,6 @@ _TOKEN = re.compile(
     | (?P<dotted>(?<![\d.,])(?P<a>\d{{1,2}})(?P<sep>[./-])[ ]?(?P<b>\d{{1,2}})(?P=sep)[ ]?(?P<y>\d{{4}})(?![\d]))
     | (?P<cjk>\d{{4}}[ ]?年(?:[ ]?\d{{1,2}}[ ]?月(?:[ ]?\d{{1,2}}[ ]?[日号])?)?|\d{{1,2}}[ ]?月[ ]?\d{{1,2}}[ ]?[日号])
     | (?P<clock>(?<![\d.,:])(?:[01]?\d|2[0-4])(?::|[ ]?h[ ]?)[0-5]\d(?![\d:])(?:[ ]?[apAP]\.?[mM]\b)?)
-    | (?P<short>(?<![{_LETTER}\d.,€$£¥₹])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d\d(?![\d.,]*\d))?(?![^\W_]))
     | (?P<hour>(?<![{_LETTER}0-9])(?<![{_LETTER}]-){_HOUR})
     | (?P<mixed>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_MIXED}))
     | (?P<number>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_NUMBER}))
@@ -132,8 +131,6 @@ def _quantities(text: str, tokens: list[_Token], how: Writing, *, known: bool, e
             found = replace(clock, numbers=frozenset([bare])), at + 1
         elif token.kind == "hour":
             found = _counted(text, tokens, at, at, numeral(token.text.split()[0], how, known), how)
-        elif token.kind == "short":
-            found = _short(text, tokens, at, how, known)
         elif token.kind == "mixed":
             found = _counted(text, tokens, at, at, frozenset([_han(token.text)]), how)
         elif token.kind == "han" and how.scales.get("万"):
@@ -326,18 +323,6 @@ def _date_values(token: _Token, english: bool) -> frozenset[float]:
     both = {(second, first)} | ({(first, second)} if english else set())
     found = frozenset(float(year * 10_000 + month * 100 + day) for month, day in both if 1 <= month <= 12)
     return found or frozenset([float(year * 10_000 + first * 100 + second)])
-
-
-def _short(text: str, tokens: list[_Token], at: int, how: Writing, known: bool) -> tuple[Quantity, int]:
-    """Return a date like "3.3.24" or "3.3.", or the number that it is in a language with decimal points."""
-    number = tokens[at].text.rstrip(".")
-    found = _counted(text, tokens, at, at, bare := numeral(number, how, known), how)
-    if not known or how.decimal == "." or found[0].dimension:
-        return found
-    day, month, *year = (int(part) for part in number.split("."))
-    full = year[0] + (1900 if year[0] > 68 else 2000) if year else 0  # as POSIX reads them
-    dates = frozenset([float(full * 10_000 + month * 100 + day)])
-    return replace(_made(text, tokens, at, at, dates, "date"), numbers=bare), at + 1
 
 
 def _minutes(text: str) -> float:
