@@ -37,7 +37,7 @@ class Quantity:
     text: str
     spelled: bool = field(default=False, compare=False)
     numbers: frozenset[float] = frozenset()
-    """Its readings as written, in any unit; `values` if not set. A time of day has some where it may be a number."""
+    """Its readings as written, in any unit; `values` if not set."""
 
 
 _SPACES = " \u00a0\u202f\u2009"
@@ -48,20 +48,12 @@ _LETTER = r"A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 _PART = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
 _MIXED = rf"""(?:{_PART}(?:[百千]++(?=[\d万亿億円元])[万亿億]{{0,2}}+|[万亿億]{{1,2}}+|兆(?=\d)))++
     (?:{_PART}[百千]|\d{{2,4}}+(?![\d.,年月日号時时点]))?+"""
-# Times of day without a colon: "9.30 Uhr", "ore 14.15", "4 pm", "午後3時". "3時" and "4 Uhr" may be in either half.
-_HOUR = r"""(?<![\d.,:])(?:
-    (?:(?:[01]?\d|2[0-4])\.[0-5]\d|1[3-9]|2[0-4])(?=[ ]?Uhr\b) | (?:[01]?\d|2[0-4])\.[0-5]\d(?=[ ]?uur\b)
-  | (?:(?<=\b[oO]re[ ])|(?<=\b[aA]lle[ ])|(?<=\bgodz\.[ ])|(?<=\bkl\.[ ]))(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d.,%])
-  | (?:1[0-2]|0?[1-9])(?:\.[0-5]\d)?[ ]?(?:[apAP]\.?[mM]\b)
-  | (?:(?:(?<=午前|午後|上午|下午|오전|오후)|(?<=오전[ ]|오후[ ]))(?:1[0-2]|0?\d)[ ]?[時时点點시]
-    |(?:1[3-9]|2[0-4])[時时시])(?![間间간])(?:[ ]?[0-5]?\d[ ]?[分분]|半)? )"""
 _TOKEN = re.compile(
     rf"""(?x)
       (?P<iso>(?<!\d)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\d))
     | (?P<dotted>(?<![\d.,])(?P<a>\d{{1,2}})(?P<sep>[./-])[ ]?(?P<b>\d{{1,2}})(?P=sep)[ ]?(?P<y>\d{{4}})(?![\d]))
     | (?P<cjk>\d{{4}}[ ]?年(?:[ ]?\d{{1,2}}[ ]?月(?:[ ]?\d{{1,2}}[ ]?[日号])?)?|\d{{1,2}}[ ]?月[ ]?\d{{1,2}}[ ]?[日号])
     | (?P<clock>(?<![\d.,:])(?:[01]?\d|2[0-4])(?::|[ ]?h[ ]?)[0-5]\d(?![\d:])(?:[ ]?[apAP]\.?[mM]\b)?)
-    | (?P<hour>(?<![{_LETTER}0-9])(?<![{_LETTER}]-){_HOUR})
     | (?P<mixed>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_MIXED}))
     | (?P<number>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_NUMBER}))
     | (?P<han>[〇零一二三四五六七八九十百千两兩]+[万亿億]?)
@@ -123,14 +115,6 @@ def _quantities(text: str, tokens: list[_Token], how: Writing, *, known: bool, e
             )
         elif token.kind == "word":
             found = _dated(text, tokens, at, how) or _spelled(text, tokens, at, how)
-        elif token.kind == "hour" and (english or not token.text.endswith(" am")):  # "5 am Bahnhof"
-            bare = _float(re.match(r"[\d.]+", token.text)[0])  # type: ignore[index]  # it begins with a digit
-            clock = _made(
-                text, tokens, at, at, frozenset([_minutes(text[max(0, token.start - 3) : token.end])]), "clock"
-            )
-            found = replace(clock, numbers=frozenset([bare])), at + 1
-        elif token.kind == "hour":
-            found = _counted(text, tokens, at, at, numeral(token.text.split()[0], how, known), how)
         elif token.kind == "mixed":
             found = _counted(text, tokens, at, at, frozenset([_han(token.text)]), how)
         elif token.kind == "han" and how.scales.get("万"):
@@ -326,10 +310,10 @@ def _date_values(token: _Token, english: bool) -> frozenset[float]:
 
 
 def _minutes(text: str) -> float:
-    hour, minute = (*(int(part) for part in re.findall(r"\d+", text)), 30 if "半" in text else 0)[:2]
-    half = re.search(r"[ap](?=\.?m)|[午오][前전]|上午|[午오][後후]|下午", text.lower())
+    hour, minute = (int(part) for part in re.findall(r"\d+", text)[:2])
+    half = re.search(r"[ap](?=\.?m)", text.lower())
     if half is not None and hour <= 12:
-        hour = hour % 12 + 12 * (half[0] in {"p", "午後", "下午", "오후"})
+        hour = hour % 12 + 12 * (half[0] == "p")
     return float(hour * 60 + minute)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 from footnote_generation.language.quantities import Quantity, same_dimension, same_value
@@ -24,25 +23,15 @@ def absent(stated: Sequence[Quantity], given: Sequence[Quantity], text: str) -> 
 
     Dates, years and times of day are ignored, since statements add them as context ("in 2019"). Numbers in a word or
     range ("9th-grade", "2018–19") are ignored too. Of 342 true statements of WiCE, 25 had such a date and 6 such a
-    number. A time of day that may be a number too, "9.30 Uhr", is no context: another one is absent.
+    number.
     """
-    bare = [_as_number(one) for one in given]
     for one in missing(stated, given):
         whole = one.dimension == "percent" and 100.0 in one.values
-        number = _as_number(one)
-        if one.spelled or whole or number.dimension in _FROM_WITHOUT or _in_word(number, text):
+        if one.spelled or whole or one.dimension in _FROM_WITHOUT or _in_word(one, text):
             continue
-        if not _follows(number, bare):
+        if not _follows(one, given):
             return one
     return None
-
-
-def _as_number(one: Quantity) -> Quantity:
-    """Return a date or time of day that is written as a number may be, as that number."""
-    if not one.numbers or one.dimension not in {"date", "clock"}:
-        return one
-    end = one.start + len(one.text) - len(one.text.lstrip("0123456789."))
-    return replace(one, values=one.numbers, dimension="", end=end)
 
 
 _FROM_WITHOUT = frozenset({"date", "year", "clock", "ordinal"})
