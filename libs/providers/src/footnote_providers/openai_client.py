@@ -234,11 +234,13 @@ class OpenAIClient:
             page = await library.models.list(timeout=timeout, extra_headers=self._own_headers())
             return [item.id for item in page.data or []]
 
-    def _own_headers(self) -> dict[str, str]:
-        """Return what Anthropic's list of models wants: only its chat takes OpenAI's form."""
+    def _own_headers(self) -> dict[str, str | openai.Omit]:
+        """Return what Anthropic's list of models wants: only its chat takes OpenAI's form, with a bearer token."""
+        from openai import Omit
+
         if self._endpoint.service.id != "anthropic":
             return {}
-        return {"x-api-key": self._endpoint.api_key, "anthropic-version": "2023-06-01"}
+        return {"x-api-key": self._endpoint.api_key, "anthropic-version": "2023-06-01", "Authorization": Omit()}
 
     async def close(self) -> None:
         """Close the connections."""

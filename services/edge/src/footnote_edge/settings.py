@@ -156,10 +156,10 @@ class Settings(BaseSettings):
     jwt_issuer: str = Field(default="", description="The issuer that tokens must name; empty for any with its keys.")
     jwt_audience: str = Field(default="footnote", description="The audience that tokens must name.")
     jwt_leeway_seconds: float = Field(default=30.0, ge=0, description="Clock skew allowed.")
-    jwt_tenant_claim: str = Field(default="tenant", description="Claim with the tenant, a dotted path.")
-    jwt_roles_claim: str = Field(default="roles", description="Claim with reader, writer or admin, a dotted path.")
+    jwt_tenant_claim: str = Field(default="tenant", description="Claim with the tenant: its name or dotted path.")
+    jwt_roles_claim: str = Field(default="roles", description="Claim with reader, writer or admin: its name or path.")
     jwt_groups_claim: str = Field(
-        default="groups", description="Claim with the groups that collections can be shared with, a dotted path."
+        default="groups", description="Claim with the groups that collections can be shared with: its name or path."
     )
     jwt_default_tenant: str = Field(default="", description="Tenant of tokens without that claim; empty refuses them.")
     jwt_default_role: Literal["", "reader", "writer", "admin"] = Field(

@@ -24,6 +24,16 @@ def test_plain_text_of_a_feed_is_no_html(parts: str, html: str) -> None:
     assert [one["html"] for one in read_feed(ATOM.format(parts).encode(), "")["entries"]] == [html]
 
 
+def test_a_plain_summary_does_not_replace_the_description_of_an_rss_item() -> None:
+    texts = "<description>&lt;p&gt;Whole&lt;/p&gt;</description><itunes:summary>Plain and longer</itunes:summary>"
+    space = "http://www.itunes.com/dtds/podcast-1.0.dtd"
+    rss = (
+        f'<rss version="2.0" xmlns:itunes="{space}"><channel><title>t</title><item><guid>1</guid>{texts}</item>'
+        "</channel></rss>"
+    )
+    assert [one["html"] for one in read_feed(rss.encode(), "")["entries"]] == ["<p>Whole</p>"]
+
+
 def test_a_sitemap_may_be_lines_of_text() -> None:
     text = "\ufeffhttps://example.org/a\r\n\r\nhttps://example.org/b?x=1\n"
     pages = [["https://example.org/a", ""], ["https://example.org/b?x=1", ""]]

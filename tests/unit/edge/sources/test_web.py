@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import pytest
 from footnote_edge.sources import robots
 from footnote_edge.sources.kinds.web import WEB
+from footnote_edge.sources.net import client as net_client
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Opening, Page, SourceRefused, SourceUnavailable
 from footnote_edge.sources.reading.pages import MOST_LINKS
@@ -152,6 +154,14 @@ def test_rules_behind_a_mark_and_beyond_ascii_are_read(rule: str) -> None:
     rules = robots.read(f"\ufeffUser-agent: *\nDisallow: {rule}", "FootnoteBot")
     assert not rules.allows("/docs/l%C3%B6hne/2025")
     assert rules.allows("/docs/lohne/2025")
+
+
+def test_each_line_of_x_robots_tag_counts() -> None:
+    assert robots.forbids_indexing("otherbot: nofollow\nnoindex", "FootnoteBot/1.0")
+    assert not robots.forbids_indexing("footnotebot: nofollow\notherbot: noindex", "FootnoteBot/1.0")
+    several = [(b"X-Robots-Tag", b"noindex"), (b"x-robots-tag", b"otherbot: all"), (b"Etag", b"1"), (b"etag", b"2")]
+    found = net_client._headers(httpcore2.Response(200, headers=several))
+    assert found == {"x-robots-tag": "noindex\notherbot: all", "etag": "2"}
 
 
 @pytest.mark.parametrize(

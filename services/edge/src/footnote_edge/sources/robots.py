@@ -76,15 +76,16 @@ def read(text: str, agent: str) -> Robots:
 
 
 def forbids_indexing(header: str, agent: str) -> bool:
-    """Return whether an X-Robots-Tag header asks a user agent, or all, not to index what comes with it."""
+    """Return whether the lines of X-Robots-Tag ask a user agent, or all, not to index what comes with them."""
     name = agent.partition("/")[0].strip().lower()
-    spoken_to = ""
-    for part in header.lower().split(","):
-        before, colon, word = part.rpartition(":")
-        if colon and " " not in (called := before.strip()) and called not in _VALUED:
-            spoken_to = called
-        if word.strip() in ("noindex", "none") and spoken_to in ("", name):
-            return True
+    for line in header.lower().splitlines():
+        spoken_to = ""
+        for part in line.split(","):
+            before, colon, word = part.rpartition(":")
+            if colon and " " not in (called := before.strip()) and called not in _VALUED:
+                spoken_to = called
+            if word.strip() in ("noindex", "none") and spoken_to in ("", name):
+                return True
     return False
 
 

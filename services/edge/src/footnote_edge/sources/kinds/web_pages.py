@@ -75,8 +75,9 @@ class Pages:
         accepted = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
         async with self._requests.ask(url, {**accepted, **conditions}) as answer:
             head = answer.head
+            unwanted = forbids_indexing(head.headers.get("x-robots-tag", ""), self._policy.user_agent)
             if head.status == 304 and known is not None and conditions:
-                return known_item(url, known)
+                return Found(url, left_out=_NOINDEX) if unwanted else known_item(url, known)
             if head.status in GONE:
                 return Found(head.url)
             if head.status in (401, 402, 403, 451):
@@ -85,7 +86,6 @@ class Pages:
                 raise SourceUnavailable(f"The site answers with status {head.status}.")
             if head.status != 200:
                 raise ItemFailed("INVALID", f"The site answers with status {head.status}.")
-            unwanted = forbids_indexing(head.headers.get("x-robots-tag", ""), self._policy.user_agent)
             if head.media_type in _HTML:
                 return await self._page(url, answer, unwanted)
             return Found(normal(head.url), left_out=_NOINDEX) if unwanted else _file(url, head)

@@ -28,6 +28,8 @@ _HEADER_BYTES = 64 * 1024
 _BODILESS = frozenset({204, 304})
 _SHORT = 16 * 1024
 """Bytes of an unwanted body that are read all the same, so that the connection can serve the next request."""
+_SEVERAL = "x-robots-tag"
+"""A header whose lines, each to an agent of its own, are kept apart; of others the last line counts."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE_PATH = "/:;@!$&'()*+,=-._~%?[]"
@@ -245,7 +247,12 @@ def joined(base: str, reference: str) -> str:
 def _headers(response: httpcore2.Response) -> dict[str, str]:
     if sum(len(name) + len(value) for name, value in response.headers) > _HEADER_BYTES:
         raise ItemFailed("INVALID", "Its headers are too long.", permanent=True)
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+    found: dict[str, str] = {}
+    for raw, value in response.headers:
+        name = raw.decode("latin-1").lower()
+        again = f"{found[name]}\n" if name == _SEVERAL and name in found else ""
+        found[name] = again + value.decode("latin-1")
+    return found
 
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:

@@ -27,10 +27,14 @@ def read_feed(xml: bytes, base: str) -> dict[str, Any]:
 
 
 def _entry(entry: Any) -> dict[str, str]:
-    contents = entry.get("content", [])
-    marked = [part for part in contents if "html" in part.get("type", "html")]
-    plain = [part for part in contents if part.get("type") == _PLAIN]
-    html = max(map(_as_html, marked or plain), key=len, default="") or _as_html(entry.get("summary_detail", {}))
+    contents, summary = entry.get("content", []), entry.get("summary_detail", {})
+    choices = (
+        [part for part in contents if "html" in part.get("type", "html")],
+        [summary] if "html" in summary.get("type", "") else [],
+        [part for part in contents if part.get("type") == _PLAIN],
+        [summary],
+    )
+    html = next((text for parts in choices if (text := max(map(_as_html, parts), key=len, default=""))), "")
     link = str(entry.get("link", ""))
     return {
         "id": str(entry.get("id") or link)[:_LONGEST],
