@@ -61,6 +61,28 @@ def test_struck_text_is_not_glued_to_what_replaces_it(tmp_path: Path) -> None:
     assert read(page.encode(), "html", tmp_path)[0] == ["Price: 10 20 €", "old new, all."]
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<del>10</del><ins>20</ins>", "10 20"),
+        ("<span><s>10</s></span><b>20</b>", "10 20"),
+        ("<b><s>all</s></b>, <s>old</s>new", "all, old new"),
+        ("<s>10</s>", "10"),
+    ],
+)
+def test_struck_text_of_cells_headings_and_markdown_is_apart(html: str, expected: str, tmp_path: Path) -> None:
+    table = f"<table><tr><th>Item</th><th>Price</th></tr><tr><td>A</td><td>{html}</td></tr></table>"
+    page = f"<h2>{html}</h2><p>{html}</p>{table}"
+    assert read(page.encode(), "html", tmp_path)[0] == [expected, expected, f"Item: A; Price: {expected}"]
+    assert read(f"So {html}\n".encode(), "md", tmp_path)[0] == [f"So {expected}"]
+
+
+def test_buttons_and_times_side_by_side_are_apart(tmp_path: Path) -> None:
+    cell = "<td><button>Edit</button><button>Delete</button> <time>2024</time><time>2025</time>, 漢<rt>kan</rt></td>"
+    page = f"<table><tr><th>A</th><th>B</th></tr><tr><td>x</td>{cell}</tr></table>"
+    assert read(page.encode(), "html", tmp_path)[0] == ["A: x; B: Edit Delete 2024 2025, 漢 kan"]
+
+
 def test_what_is_no_text_of_a_page_is_said(tmp_path: Path) -> None:
     page = "<body><nav>Home</nav><p>All prices rose.</p><dialog>Accept?</dialog>"
     page += "<svg><text>Drawn</text></svg><select><option>Peru</option></select></body>"

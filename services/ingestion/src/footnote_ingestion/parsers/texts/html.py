@@ -34,6 +34,7 @@ from footnote_ingestion.parsers.texts.html_elements import (
     is_mark,
     roles,
     spans,
+    stands_apart,
     text_of,
     words_of_attributes,
 )
@@ -44,8 +45,6 @@ _NAVIGATION = frozenset({"nav"})
 _NO_WORDS = frozenset({"head", "script", "style", "template", "noscript"})
 _PICTURES = frozenset({"img", "svg", "canvas"})
 _MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
-# Struck text: what follows replaces it, and does not go on with its last word or number.
-_STRUCK = frozenset({"del", "s", "strike"})
 # Roles that mark notes.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
 _NOT_TEXT = ", ".join(sorted((SKIP | {"img", "input"}) - _NO_WORDS))
@@ -197,7 +196,7 @@ class _Walker:
             self._parts.append(RAISED + node.text(deep=True))
         elif tag in INLINE:
             self._children(node, depth + 1)
-            if tag in _STRUCK and _goes_on(node.next):
+            if stands_apart(node, tag):
                 self._parts.append(" ")
         else:
             self._block(node, tag, depth)
@@ -256,11 +255,6 @@ class _Walker:
         for address in pictures:
             if words := read_picture(partial(picture_at, address, self._files), self._out, self._place):
                 self._left_out.append((words, self._out.heading_path()))
-
-
-def _goes_on(node: LexborNode | None) -> bool:
-    """Return whether an element or a letter or digit follows."""
-    return node is not None and (node.tag != "-text" or (node.text_content or "")[:1].isalnum())
 
 
 DEEPEST = 512

@@ -83,6 +83,10 @@ SKIP = frozenset(
         "dialog",
     ]
 )
+# Struck text: what follows replaces it, and does not go on with its last word or number.
+STRUCK = frozenset({"del", "s", "strike"})
+# Elements that are whole by themselves: two side by side are no word.
+_WHOLE = frozenset({"button", "data", "label", "meter", "output", "time"})
 # Roles that mark references to notes.
 _MARKS = frozenset(("noteref", "doc-noteref"))
 
@@ -129,12 +133,27 @@ def text_of(node: LexborNode) -> str:
             pieces.append(f" {linear(equation_of(one))} ")
         elif tag in ("sup", "a") and is_mark(one, tag):
             pieces.append(RAISED + one.text(deep=True))
-        elif tag in INLINE and tag != "br":
-            todo.append(one.child)
+        elif tag in INLINE and tag not in ("br", "rt"):
+            todo += (" " if stands_apart(one, tag) else "", one.child)
         else:
             pieces.append(" ")
             todo += (" ", one.child)
     return joined(pieces)
+
+
+def stands_apart(node: LexborNode, tag: str) -> bool:
+    """Return whether an element within a line is no part of a word or number with what follows it."""
+    following = node.next
+    if tag in _WHOLE:
+        return following is not None and following.tag in _WHOLE
+    if tag not in STRUCK:
+        return False
+    around = node.parent
+    for _ in range(_FEW_LEVELS):
+        if following is not None or around is None or around.tag not in INLINE:
+            break
+        following, around = around.next, around.parent
+    return following is not None and (following.tag != "-text" or (following.text_content or "")[:1].isalnum())
 
 
 def equation_of(node: LexborNode, depth: int = 0) -> Node:

@@ -17,7 +17,7 @@ from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import naming_columns
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
-from footnote_ingestion.parsers.texts.html_elements import INLINE
+from footnote_ingestion.parsers.texts.html_elements import INLINE, STRUCK
 from footnote_ingestion.parsers.texts.source import write_code
 
 # An unclosed one extends to the end of the file, so it is searched for only once.
@@ -134,7 +134,12 @@ def _text(token: Token) -> str:
         return children[0].content
     parts: list[str] = []
     mark = ""
+    struck = False
     for child in children:
+        if struck and (child.content[:1].isalnum() or (child.type == "html_inline" and child.content[1:2] != "/")):
+            parts.append(" ")
+        if child.content:
+            struck = child.content[:2] == "</" and (struck or child.content[2:].rstrip("> ").lower() in STRUCK)
         match child.type:
             case "text" | "code_inline" if child.content:
                 parts.append(mark + child.content if starts_as_figure(child.content) else child.content)
