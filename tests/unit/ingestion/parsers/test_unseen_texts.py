@@ -184,3 +184,28 @@ def test_files_in_a_form_of_a_mails_body_are_read(plain: str, tmp_path: Path) ->
     assert [text.count("Regards, Ann") for text in texts if "Ann" in text] == [1]
     assert " ".join(texts).count("Hello") == 1
     assert not said
+
+
+def part(kind: str, content: str, *headers: str) -> str:
+    return "\n".join([f"Content-Type: {kind}", *headers, "", content, ""])
+
+
+def multipart(kind: str, *parts: str) -> str:
+    bound = f"bound{abs(hash(parts))}"
+    inner = "".join(f"--{bound}\n{one}\n" for one in parts)
+    return f"Content-Type: multipart/{kind}; boundary={bound}\n\n{inner}--{bound}--\n"
+
+
+def read_mail(body: str, tmp_path: Path) -> tuple[list[str], dict[str, int]]:
+    texts, said = read(f"Subject: Prices\nMIME-Version: 1.0\n{body}".encode(), "eml", tmp_path)
+    return texts[1:], said
+
+
+PLAIN, HTML = part("text/plain", "All prices rose."), part("text/html", "<p>All prices rose.</p>")
+
+
+def test_pictures_of_a_mails_page_are_no_attachments(tmp_path: Path) -> None:
+    """Most mails have a logo in their signature."""
+    logo = 'Content-Disposition: inline; filename="image001.png"', "Content-ID: <logo>"
+    related = multipart("related", HTML, part("image/png", "x", *logo), part("image/png", "x", "Content-ID: <other>"))
+    assert read_mail(multipart("alternative", PLAIN, related), tmp_path) == (["All prices rose."], {})

@@ -190,20 +190,32 @@ def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> No
 
 
 def _write_beside(
-    part: EmailMessage, bodies: list[EmailMessage], out: BlockWriter, count: _Count, *, another_form: bool = False
+    part: EmailMessage,
+    bodies: list[EmailMessage],
+    out: BlockWriter,
+    count: _Count,
+    *,
+    another_form: bool = False,
+    within: tuple[str, ...] = (),
 ) -> None:
-    """Write the parts that are neither the body nor, in another form of it, its text."""
+    """Write the parts that are neither the body nor, in another form of it, its text.
+
+    `within` has the types of the multiparts around the part, the outermost first.
+    """
     if part.is_multipart() and part.get_content_type() != "message/rfc822" and count.depth < _MAX_DEPTH:
         inner = _parts(part)
         alternative = part.get_content_type() == _ALTERNATIVE
         chosen = [alternative and any(text in bodies for text in one.walk()) for one in inner]
         count.depth += 1
         for one, has_body in zip(inner, chosen, strict=True):
-            _write_beside(one, bodies, out, count, another_form=another_form or (any(chosen) and not has_body))
+            other = another_form or (any(chosen) and not has_body)
+            _write_beside(one, bodies, out, count, another_form=other, within=(*within, part.get_content_type()))
         count.depth -= 1
         return
     count.parts += 1
     if part in bodies or (another_form and (_is_text(part) or part.get_content_type() == "text/calendar")):
+        return
+    if _ALTERNATIVE in within and within[-1] == "multipart/related" and _is_decoration(part):
         return
     if count.parts > _MAX_PARTS or count.depth >= _MAX_DEPTH:
         out.warn(CONTENT_LEFT_OUT, f"{{count}} parts beyond {_MAX_PARTS} are not read")
@@ -265,6 +277,12 @@ def _is_text(part: EmailMessage) -> bool:
     """Return whether a part is text of a body, not an attached file."""
     attached = part.get_filename() or part.get_content_disposition() == "attachment"
     return part.get_content_maintype() == "text" and not attached
+
+
+def _is_decoration(part: EmailMessage) -> bool:
+    """Return whether a part beside a page is a picture that the page shows, such as a logo."""
+    shown = "Content-ID" in part and part.get_content_disposition() != "attachment"
+    return shown and part.get_content_maintype() == "image"
 
 
 def _body(message: EmailMessage, form: str) -> EmailMessage | None:
