@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.sheets.parser import CsvParser
+from footnote_ingestion.parsers.sheets.parser import CsvParser, delimiter
 
 UNCLOSED = ["1 quotes are opened and never closed: they are read as text"]
 
@@ -58,6 +58,22 @@ def test_the_separator_that_a_file_declares_is_used(separator: str, tmp_path: Pa
 )
 def test_a_comma_of_a_number_separates_no_cells(text: str, rows: list[str], tmp_path: Path) -> None:
     assert [row for row, _ in read(text, tmp_path)[0]] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("1,2,3;\n4,5,6;\n7,8,9;\n", ","),
+        ("a,b,c;\n1,2,3;\n4,5,6;\n", ","),
+        ("1,2,3\t\n4,5,6\t\n7,8,9\t\n", ","),
+        ("1700000000,200,35,Mozilla/5.0 (X11; Linux; x)\n" * 3, ","),
+        ("2024-01-01,12:00,1;2\n2024-01-02,12:30,2;3\n2024-01-03,12:00,4;5\n", ","),
+        ("1,234,567;2,5\n2,345,678;3,5\n3,456,789;4,5\n", ";"),
+        ("A;12,5\nB;\nC;13,5\nD;12,5\n", ";"),
+    ],
+)
+def test_commas_between_numbers_separate_them_though_other_signs_stand_there(text: str, separator: str) -> None:
+    assert delimiter(text) == separator
 
 
 def test_a_quote_that_is_never_closed_in_the_first_line_hides_no_separator(tmp_path: Path) -> None:

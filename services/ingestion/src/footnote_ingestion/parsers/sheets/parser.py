@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 
 import python_calamine as calamine
@@ -248,17 +248,37 @@ def _first_records(text: str, separator: str, quoted: bool) -> list[list[str]]:
 
 
 def _in_all(records: Sequence[Sequence[str]]) -> bool:
-    """Return whether all records are split, except those without any separator, such as titles."""
+    """Return whether all records are split, except those without any separator, such as titles.
+
+    A separator that only ends lines, as in SQL, splits none.
+    """
     split = [len(one) > 1 for one in records if len(one) > 1 or not set(",;\t|").isdisjoint(one[0])]
-    return all(split) and bool(split)
+    return all(split) and any(any(map(str.strip, one[1:])) for one in records)
+
+
+_AS_SEMICOLON = str.maketrans("\t|", ";;")
 
 
 def _tight_commas(record: Sequence[str]) -> int:
-    """Return how many of the commas at which a record is split are neither within a number nor before a space."""
-    return sum(
-        not (after[:1].isspace() or (before[-1:].isdigit() and after[:1].isdigit()))
-        for before, after in pairwise(record)
-    )
+    """Return how many of the commas at which a record is split are neither within a number nor before a space.
+
+    Of the cells that the other separators make, a number has one comma, or one before each group of three digits.
+    """
+    line = ",".join(one.replace(",", " ") for one in record)
+    count = 0
+    for cell in line.translate(_AS_SEMICOLON).split(";"):
+        before, *after = cell.split(",")
+        if not _is_number(before, after):
+            count += sum(not one[:1].isspace() for one in after)
+    return count
+
+
+def _is_number(before: str, after: Sequence[str]) -> bool:
+    """Return whether the commas between some pieces of a cell are within one number."""
+    if not before[-1:].isdigit() or not all(one[:1].isdigit() for one in after):
+        return False
+    grouped = not before[-4:-3].isdigit() and all(one.isdigit() for one in after[:-1])
+    return len(after) < 2 or (grouped and all(one[:3].isdigit() and not one[3:4].isdigit() for one in after))
 
 
 def _limited(records: Iterable[list[str]], most: int) -> Iterator[list[str]]:
