@@ -209,3 +209,17 @@ def test_pictures_of_a_mails_page_are_no_attachments(tmp_path: Path) -> None:
     logo = 'Content-Disposition: inline; filename="image001.png"', "Content-ID: <logo>"
     related = multipart("related", HTML, part("image/png", "x", *logo), part("image/png", "x", "Content-ID: <other>"))
     assert read_mail(multipart("alternative", PLAIN, related), tmp_path) == (["All prices rose."], {})
+
+
+def test_a_named_form_of_a_mails_body_is_written_once(tmp_path: Path) -> None:
+    named = part('text/plain; name="body.txt"', "All prices rose.")
+    other = part('text/html; name="body.html"', "<p>All prices rose.</p>")
+    assert read_mail(multipart("alternative", named, other), tmp_path) == (["All prices rose."], {})
+
+
+def test_a_file_in_each_form_of_a_mails_body_is_read_once(tmp_path: Path) -> None:
+    file = part("text/plain", "The figure is 42.", 'Content-Disposition: attachment; filename="f.txt"')
+    forms = (multipart("mixed", one, file) for one in (PLAIN, HTML))
+    texts, said = read_mail(multipart("alternative", *forms), tmp_path)
+    assert texts == ["All prices rose.", "Attachment: f.txt", "The figure is 42."]
+    assert not said

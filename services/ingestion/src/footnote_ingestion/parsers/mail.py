@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import email.utils
+import hashlib
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -174,6 +175,8 @@ class _Count:
     def __init__(self, attached: Attached) -> None:
         self.parts = self.depth = 0
         self.attached = attached
+        self.of_forms: set[tuple[str, bytes]] = set()
+        """The names and hashes of files read: forms of a body may each hold the same ones."""
 
 
 def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> None:
@@ -213,7 +216,7 @@ def _write_beside(
         count.depth -= 1
         return
     count.parts += 1
-    if part in bodies or (another_form and (_is_text(part) or part.get_content_type() == "text/calendar")):
+    if part in bodies or (another_form and _says_the_same(part, within)):
         return
     if _ALTERNATIVE in within and within[-1] == "multipart/related" and _is_decoration(part):
         return
@@ -229,7 +232,11 @@ def _write_beside(
         return
     if name:
         data = part.get_payload(decode=True)
-        count.attached.read(name, data if isinstance(data, bytes) else b"")
+        data = data if isinstance(data, bytes) else b""
+        one_of_form = (name, hashlib.sha256(data).digest())
+        if _ALTERNATIVE not in within or one_of_form not in count.of_forms:
+            count.attached.read(name, data)
+            count.of_forms.add(one_of_form)
     elif part.get_content_maintype() == "text":
         _write_part(part, out)
     else:
@@ -277,6 +284,13 @@ def _is_text(part: EmailMessage) -> bool:
     """Return whether a part is text of a body, not an attached file."""
     attached = part.get_filename() or part.get_content_disposition() == "attachment"
     return part.get_content_maintype() == "text" and not attached
+
+
+def _says_the_same(part: EmailMessage, within: tuple[str, ...]) -> bool:
+    """Return whether a part in another form of a body is that form's text, which may have a name."""
+    named = within[-1:] == (_ALTERNATIVE,) and part.get_content_disposition() != "attachment"
+    text = part.get_content_maintype() == "text" and named
+    return text or _is_text(part) or part.get_content_type() == "text/calendar"
 
 
 def _is_decoration(part: EmailMessage) -> bool:
