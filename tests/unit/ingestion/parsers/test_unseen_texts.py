@@ -223,3 +223,21 @@ def test_a_file_in_each_form_of_a_mails_body_is_read_once(tmp_path: Path) -> Non
     texts, said = read_mail(multipart("alternative", *forms), tmp_path)
     assert texts == ["All prices rose.", "Attachment: f.txt", "The figure is 42."]
     assert not said
+
+
+@pytest.mark.parametrize("kind", ["css", "calendar"])
+def test_what_is_no_words_in_a_form_of_a_mails_body_is_not_read(kind: str, tmp_path: Path) -> None:
+    form = multipart("related", HTML, part(f"text/{kind}", "p{color:red}"))
+    assert read_mail(multipart("alternative", PLAIN, form), tmp_path) == (["All prices rose."], {})
+    longer = multipart("related", part("text/html", "<p>All prices rose a lot.</p>"), part(f"text/{kind}", "p{}"))
+    assert read_mail(multipart("alternative", PLAIN, longer), tmp_path) == (["All prices rose a lot."], {})
+
+
+def test_of_each_body_of_a_mail_one_form_is_read(tmp_path: Path) -> None:
+    banner = part("text/plain", "This mail is from outside.")
+    body = multipart("alternative", PLAIN, HTML)
+    texts, _ = read_mail(multipart("mixed", banner, body), tmp_path)
+    assert texts == ["This mail is from outside.", "All prices rose."]
+    next_one = multipart("alternative", part("text/plain", "Costs fell."), part("text/html", "<p>Costs fell.</p>"))
+    texts, _ = read_mail(multipart("mixed", body, next_one), tmp_path)
+    assert texts == ["All prices rose.", "Costs fell."]

@@ -40,6 +40,7 @@ _LONGEST_HEADER = 16_384
 _MAX_PARTS = 200
 _MAX_DEPTH = 20
 _ALTERNATIVE = "multipart/alternative"
+_BODIES = ("text/plain", "text/html", "text/enriched")
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
 _RTF, _LONGEST_RTF = "__substg1.0_10090102", 64 * 1024 * 1024
@@ -209,6 +210,11 @@ def _write_beside(
         inner = _parts(part)
         alternative = part.get_content_type() == _ALTERNATIVE
         chosen = [alternative and any(text in bodies for text in one.walk()) for one in inner]
+        if alternative and not any(chosen) and not another_form and count.parts < _MAX_PARTS:
+            own = [one for one in _bodies(part, out) if one.get_content_disposition() != "attachment"]
+            _write_all(own, out)
+            bodies = [*bodies, *own]
+            chosen = [any(text in own for text in one.walk()) for one in inner]
         count.depth += 1
         for one, has_body in zip(inner, chosen, strict=True):
             other = another_form or (any(chosen) and not has_body)
@@ -237,9 +243,11 @@ def _write_beside(
         if _ALTERNATIVE not in within or one_of_form not in count.of_forms:
             count.attached.read(name, data)
             count.of_forms.add(one_of_form)
-    elif part.get_content_maintype() == "text":
+    elif part.get_content_maintype() != "text":
+        out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
+    elif _ALTERNATIVE not in within or part.get_content_type() in _BODIES:
         _write_part(part, out)
-    else:
+    elif part.get_content_type() not in ("text/calendar", "text/css"):
         out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
 
 
@@ -273,7 +281,7 @@ def _texts(form: EmailMessage, chosen: EmailMessage) -> list[EmailMessage]:
         return [one for one in form.walk() if one is chosen]
     if form.is_multipart() and form.get_content_type() != "message/rfc822":
         return [text for one in _parts(form) for text in _texts(one, chosen)]
-    return [form] if form is chosen or _is_text(form) else []
+    return [form] if form is chosen or (_is_text(form) and form.get_content_type() in _BODIES) else []
 
 
 def _parts(part: EmailMessage) -> list[EmailMessage]:
