@@ -74,6 +74,8 @@ def test_of_headings_cells_and_captions_of_pages(html: str, expected: str, tmp_p
         ("10<sup>2</sup> m<sup>2</sup>", "10^2 m²"),
         ("10<SUP class=x>**6**</SUP> units", "10^6 units"),
         ("21<sup>st</sup> of 12<span>.5</span>", "21st of 12.5"),
+        ('5<sup><a href="#f1">1</a></sup> of 6<sup></sup>7', "5^1 of 67"),
+        ("un<x-b>bel</x-b>ievable", "unbelievable"),
         ("H<sub>2</sub>O <kbd>Ctrl</kbd>+C", "H2O Ctrl+C"),
         ("one<p>two</p>three", "one two three"),
     ],

@@ -150,15 +150,21 @@ def _text(token: Token) -> str:
                 parts.append(_text(child) or child.content)
             case "html_inline":
                 parts.append(_without_tags(child.content))
-                mark = RAISED if child.content[:5].lower() in ("<sup>", "<sup ") else ""
+                tag = child.content[:5].lower()
+                mark = RAISED if tag in ("<sup>", "<sup ") else "" if tag == "</sup" else mark
     return joined(parts)
 
 
 def _without_tags(text: str) -> str:
-    """Return nothing for a tag within a line, a space for `<br>` and blocks; other text with a space for each tag."""
+    """Return nothing for a tag within a line, a space for `<br>` and blocks; other text with a space for each tag.
+
+    Elements that a page defines, with a hyphen in their names, are within a line.
+    """
     whole = _TAG.fullmatch(text)
-    if whole is not None and whole["closed"] and (name := whole["name"].lower()) != "br" and name in INLINE:
-        return ""
+    if whole is not None and whole["closed"]:
+        name = whole["name"].lower()
+        if name != "br" and (name in INLINE or "-" in name):
+            return ""
     return _TAG.sub(lambda match: " " if match["closed"] else match[0], text)
 
 
