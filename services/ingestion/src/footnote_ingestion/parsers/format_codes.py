@@ -39,6 +39,8 @@ class NumberFormat:
     """How many digits to show before the decimals at least, with zeros in front."""
     below: str = ""
     """What is displayed before a negative number, if it is other than a sign and `before`."""
+    after_below: str = ""
+    """What is displayed after a negative number, if it is other than `after`; `below` is then before it, if empty."""
 
     def show(self, value: object) -> str | None:
         """Return the number as the sheet shows it; None for other values and when it is too large to be exact."""
@@ -57,8 +59,11 @@ class NumberFormat:
             text = f"{int(whole.replace(',', '')):0{self.digits + commas}{grouping}}{point}{decimals}"
         if not self.fixed and "." in text:
             text = text.rstrip("0").rstrip(".")
-        before = (self.below or f"-{self.before}") if scaled < 0 and text.strip("0.,") else self.before
-        return f"{before}{text}{'%' if self.percent else ''}{self.after}".strip()
+        before, after = self.before, self.after
+        if scaled < 0 and text.strip("0.,"):
+            before = self.below if self.below or self.after_below else f"-{before.lstrip('+')}"
+            after = self.after_below or after
+        return f"{before}{text}{'%' if self.percent else ''}{after}".strip()
 
     def typed(self, value: object) -> bytes:
         """Return a number as the fields of `Cell`, percents as displayed, with unit and currency."""
@@ -71,7 +76,7 @@ class NumberFormat:
 
 @lru_cache(maxsize=512)
 def parse(code: str) -> NumberFormat | None:
-    """Parse a format code's section for positive numbers, and what the next one has before negative numbers.
+    """Parse a format code's section for positive numbers, and what the next one has around negative ones.
 
     None for dates, fractions, exponents, General, and a section under a condition, which is not for all numbers.
     """
@@ -85,7 +90,10 @@ def parse(code: str) -> NumberFormat | None:
     negative = _section(_first_section(code[len(first) + 1 :]))
     below = negative[0].replace("(", "").lstrip() if negative is not None else ""
     whole, _, decimals = number.partition(".")
-    after = f" {after.strip()}" if after.startswith(" ") and after.strip() else after.strip()
+    after = _spaced(after)
+    after_below = _spaced(negative[2]) if negative is not None and "(" not in negative[0] else ""
+    if after_below.strip(_SIGNS) in ("", after.strip(_SIGNS)):
+        after_below = ""
     return NumberFormat(
         before.lstrip(),
         after,
@@ -94,8 +102,14 @@ def parse(code: str) -> NumberFormat | None:
         min(len(decimals.replace(",", "")), len(_PLACES) - 1),
         not set(decimals) & set("#?"),
         min(max(whole.count("0"), 1), _MOST_DIGITS),
-        below if below.strip(_SIGNS) != before.strip(_SIGNS) else "",
+        below if after_below or below.strip(_SIGNS) != before.strip(_SIGNS) else "",
+        after_below,
     )
+
+
+def _spaced(after: str) -> str:
+    """Return a text after a number with at most one space before it."""
+    return f" {after.strip()}" if after.startswith(" ") and after.strip() else after.strip()
 
 
 def _section(code: str) -> tuple[str, str, str, bool] | None:

@@ -38,6 +38,12 @@ from footnote_text.a1 import cell_name, cell_position
         ("▲0.0%;▼0.0%", 0.053, "▲5.3%"),
         ('[Green]"▲ "0.0%;[Red]"▼ "0.0%', -0.021, "▼ 2.1%"),
         ('"Debit "0;"Credit "(0)', -5, "Credit 5"),
+        ("+0.0%;-0.0%", -0.02, "-2.0%"),
+        ("+0.0%;-0.0%", 0.02, "+2.0%"),
+        ('"+"0;"-"0', -2, "-2"),
+        ('0.00 "CR";0.00 "DR"', -5, "5.00 DR"),
+        ('0.00 "CR";-0.00 "DR"', -5, "-5.00 DR"),
+        ('0.00 "CR";0.00 "DR"', 5, "5.00 CR"),
     ],
 )
 def test_numbers_are_shown_as_the_format_says(code: str, value: float, shown: str) -> None:
