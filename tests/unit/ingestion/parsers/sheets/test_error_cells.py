@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +67,19 @@ def test_errors_are_read_and_said(made: Callable[[Path, dict[str, str]], Path], 
     [warning] = out.noticed.warnings()
     assert warning.text == WORDS
     assert [place.sheet.range for place in warning.places] == [f"B{at}", "C6"]
+
+
+def test_errors_and_formulas_of_cells_without_names_of_their_places_are_said(tmp_path: Path) -> None:
+    named, unnamed = xlsx(tmp_path, {"B3": "#N/A", "C4": "=1+1"}), tmp_path / "unnamed.xlsx"
+    with zipfile.ZipFile(named) as package, zipfile.ZipFile(unnamed, "w") as other:
+        for entry in package.infolist():
+            data = package.read(entry)
+            if entry.filename.startswith("xl/worksheets/"):
+                data = re.sub(rb' r="[A-Z]*\d+"', b"", data)
+            other.writestr(entry.filename, data)
+    blocks, out = read(unnamed)
+    assert blocks[1].text == "Item: N2; Amount: #N/A; Pct: 3"
+    assert [[place.sheet.range for place in one.places] for one in out.noticed.warnings()] == [["B3"], ["C4"]]
 
 
 def test_a_row_of_errors_is_a_row(tmp_path: Path) -> None:

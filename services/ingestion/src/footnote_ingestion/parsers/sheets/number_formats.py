@@ -63,7 +63,7 @@ class NumberFormats:
                 below = 0
                 for _, row in etree.iterparse(stream, events=("end",), tag=f"{_MAIN}row", **options):
                     number = int(row.get("r") or below + 1) - 1
-                    for place, cell in _placed(row, number):
+                    for place, cell in placed(row, number):
                         style = self._styles.get(cell.get("s", ""))
                         if style is not None and cell.get("t", "n") == "n":
                             found[place] = style
@@ -78,7 +78,7 @@ class NumberFormats:
         return found
 
 
-def _placed(row: etree._Element, number: int) -> Iterator[tuple[tuple[int, int], etree._Element]]:
+def placed(row: etree._Element, number: int) -> Iterator[tuple[tuple[int, int], etree._Element]]:
     """Yield a row's cells with their places; one that names none is beside the last (ECMA-376 part 1, 18.3.1.4)."""
     place = (number, -1)
     for cell in row.iterchildren(f"{_MAIN}c"):

@@ -7,13 +7,13 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from footnote_text.a1 import cell_name, cell_position, corners
+from footnote_text.a1 import cell_name, corners
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, alternative_text, xml_parser
 from footnote_ingestion.parsers.sheets import declared
-from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, sheet_parts
+from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, placed, sheet_parts
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -70,7 +70,7 @@ class XlsxCells:
 
 def _scan(stream: object, found: SheetExtras) -> int:
     """Scan a sheet; return how many parts with comments and drawings it names."""
-    named = 0
+    named = below = 0
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
     tags = (f"{_MAIN}row", f"{_MAIN}col", _PANE, _FILTER, *_NAMED)
     for _, element in etree.iterparse(stream, events=("end",), tag=tags, **options):
@@ -81,11 +81,13 @@ def _scan(stream: object, found: SheetExtras) -> int:
             found.declarations.headers_end.add(filtered[0])
         found.hidden += element.get("hidden") in ("1", "true")
         if element.tag == f"{_MAIN}row":
-            for cell in element:
-                if cell.get("t") == "e" and cell.get("r"):
-                    found.errors[cell_position(cell.get("r"))] = inline(cell.findtext(f"{_MAIN}v") or "")
+            below = int(element.get("r") or below + 1)
+            told = any(cell.get("t") == "e" or cell.find(f"{_MAIN}f") is not None for cell in element)
+            for place, cell in placed(element, below - 1) if told else ():
+                if cell.get("t") == "e":
+                    found.errors[place] = inline(cell.findtext(f"{_MAIN}v") or "")
                 if cell.find(f"{_MAIN}f") is not None and not (cell.findtext(f"{_MAIN}v") or cell.get("t") == "str"):
-                    found.formulas.append(cell.get("r", ""))
+                    found.formulas.append(cell_name(*place))
         element.clear()
     return named
 
