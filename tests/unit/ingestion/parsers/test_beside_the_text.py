@@ -122,6 +122,24 @@ def test_values_of_charts_are_shown_in_their_formats(epoch: str, serial: int, tm
     ]
 
 
+@pytest.mark.parametrize(
+    ("code", "value", "shown"),
+    [
+        ("[h]:mm", "1.5", "1.5"), ("[mm]", "1.5", "1.5"), ("0.0\\ m", "1.5", "1.5"),
+        ("[Red]d.m.yy", "1.5", "1899-12-31"),
+        ("m/d/yy h:mm", "45292.5", "2024-01-01 12:00"), ("dd.mm.yyyy hh:mm:ss", "45292.00001", "2024-01-01 00:00:01"),
+        ("m/d/yy", "45291.9999999999", "2024-01-01"), ("m/d/yy;@", "45292.5", "2024-01-01"),
+    ],
+)  # fmt: skip
+def test_durations_and_units_of_charts_are_no_days_and_times_stay(
+    code: str, value: str, shown: str, tmp_path: Path
+) -> None:
+    hours = series("Load", cat={0: value}, val={0: "5"})
+    hours = hours.replace("<c:numCache>", f"<c:numCache><c:formatCode>{code}</c:formatCode>", 1)
+    texts, _, _ = read(word_with_chart(chart("", f"<c:lineChart>{hours}</c:lineChart>")), "docx", tmp_path)
+    assert texts[1:] == [f"Category: {shown}; Load: 5"]
+
+
 def test_points_of_two_measures_in_word_are_rows(tmp_path: Path) -> None:
     cloud = series("Wage", xVal={0: "1", 1: "2"}, yVal={0: "30", 1: "41.5"})
     texts, _, _ = read(word_with_chart(chart("", f"<c:scatterChart>{cloud}</c:scatterChart>")), "docx", tmp_path)

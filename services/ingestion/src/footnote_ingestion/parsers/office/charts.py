@@ -22,8 +22,10 @@ _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MOST_POINTS = 10_000
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\[\]]*+\]|_.|\*.')
-_DAYS, _HOURS = frozenset("yd"), frozenset("hs")
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[(?![hms]+\])[^\[\]]*+\]|_.|\*.', re.IGNORECASE)
+_ELAPSED = "["
+"""Stays of a format after its literals: `[h]:mm` shows 36 hours as 36:00."""
+_DAYS, _HOURS, _DIGITS = frozenset("yd"), frozenset("hs"), frozenset("0#?")
 _FIRST_DAY, _FIRST_DAY_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 _LAST_DAY = 2_950_000
 
@@ -109,7 +111,7 @@ def _first_day(series: etree._Element) -> datetime:
 
 
 def _shown(text: str, code: str, first_day: datetime | None) -> str:
-    """Return a value by its format code: days in ISO form, numbers with their percent, currency and unit.
+    """Return a value by its format code: days and times in ISO form, numbers with percent, currency and unit.
 
     Digits that a binary fraction adds go: 0.30000000000000004 becomes 0.3. Thousands are not separated: a chart does
     not say which sign does that.
@@ -118,17 +120,27 @@ def _shown(text: str, code: str, first_day: datetime | None) -> str:
         value = float(text)
     except ValueError:
         return text
-    if first_day is not None and _is_day(code) and 0 <= value < _LAST_DAY:
-        return (first_day + timedelta(days=value)).date().isoformat()
+    letters = _letters(code)
+    if first_day is not None and _is_day(letters) and 0 <= value < _LAST_DAY:
+        moment = first_day + timedelta(seconds=round(value * 86_400))
+        if _HOURS.isdisjoint(letters):
+            return moment.date().isoformat()
+        return moment.isoformat(" ", "seconds" if "s" in letters else "minutes")
     style = parse(code)
     if style is not None and (style.percent or style.before or style.after):
         return replace(style, thousands=False).show(value) or text
     return f"{value:.15g}" if "." in text else text
 
 
-def _is_day(code: str) -> bool:
-    """Return whether a format shows days or months, not only hours."""
-    letters = set(_LITERAL.sub("", code).lower())
+def _letters(code: str) -> frozenset[str]:
+    """Return the characters of a format's first section that stand for parts of a value, in lower case."""
+    return frozenset(_LITERAL.sub("", code).partition(";")[0].lower())
+
+
+def _is_day(letters: frozenset[str]) -> bool:
+    """Return whether a format shows days or months, not only hours, nor a number with a unit."""
+    if _ELAPSED in letters or ("s" not in letters and not _DIGITS.isdisjoint(letters)):
+        return False
     return not _DAYS.isdisjoint(letters) or ("m" in letters and _HOURS.isdisjoint(letters))
 
 
