@@ -199,7 +199,29 @@ def test_empty_cells_of_a_word_document_keep_their_columns(tmp_path: Path, monke
 
 
 def test_rows_of_different_lengths_of_a_word_document_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    contain(monkeypatch, **word("Prices\x07\x07Axle\x073\x07\x07Nut\x074\x07\x07After.\r"))
+    contain(monkeypatch, **word("Prices\x07in\x07EUR\x07\x07Axle\x073\x07\x07Nut\x074\x07\x07After.\r"))
     texts, (one,) = read("doc", tmp_path)
-    assert texts == ["Prices", "Axle; 3", "Nut; 4", "After."]
+    assert texts == ["Prices; in; EUR", "Axle; 3", "Nut; 4", "After."]
     assert one.text == "1 tables whose columns are not certain are read as text, without columns"
+
+
+def test_a_row_of_one_cell_in_a_word_document_is_a_line_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ("Prices", "Part\x07Sum\x07Mass", "Axle\x073\x075", "Old parts", "Nut\x074\x077")
+    contain(monkeypatch, **word("".join(f"{row}\x07\x07" for row in rows) + "After.\r"))
+    texts = ["Prices", "Part: Axle; Sum: 3; Mass: 5", "Old parts", "Part: Nut; Sum: 4; Mass: 7", "After."]
+    assert read("doc", tmp_path) == (texts, [])
+    contain(monkeypatch, **word("Prices\x07\x07A\x07B\x07C\x07\x07Axle\x07\x075\x07\x07After.\r"))
+    texts, said = read("doc", tmp_path)
+    assert (texts, len(said)) == (["Prices", "A; B; C", "Axle", "5", "After."], 1)
+
+
+def test_a_row_behind_a_cell_of_two_paragraphs_names_no_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ("Name\x07Street", "Ann\x07S1", "Bob\rB\x07S2", "Cid\x07S3", "Dan\x07S4")
+    contain(monkeypatch, **word("".join(f"{row}\x07\x07" for row in rows) + "After.\r"))
+    texts, _ = read("doc", tmp_path)
+    assert not any("B:" in text or "S2:" in text for text in texts)
+    assert texts[-4:] == ["B; S2", "Cid; S3", "Dan; S4", "After."]

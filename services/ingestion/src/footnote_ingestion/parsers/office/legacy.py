@@ -16,6 +16,7 @@ from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWri
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, OTHER, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
@@ -30,6 +31,8 @@ _COMPRESSED = 0x40000000
 _CELL_END, _END, _MARK = re.compile("\x07"), re.compile("[\r\x0c]"), re.compile("[\r\x07\x0c]")
 """Ends of cells and rows, of paragraphs and pages, and of all of these."""
 _MOST_COLUMNS = 63
+_MOST_LINES = 8
+"""Paragraphs of a row's first cell before its last one: they look like text that ends the table."""
 _UNEVEN = "{count} tables whose columns are not certain are read as text, without columns"
 _FIELD = re.compile("\x13[^\x13\x14\x15]*\x14?|[\x13\x14\x15]")
 # PowerPoint record types.
@@ -54,15 +57,24 @@ class DocParser:
             text, body_length = _word_text(ole)
             properties = _properties(ole)
             drawn = _drawn_in_word(ole)
+        width, between = 0, 0  # of the last table, and the paragraphs since
         for start, piece in _pieces_of(text):
             if isinstance(piece, str):
+                between += 1
                 out.add(PARAGRAPH if start < body_length else NOTE, piece)
-            elif len(set(map(len, piece))) == 1:
-                write_table([[Cell(value) for value in row] for row in piece], out)
-            else:
+                continue
+            cells = _cells(piece)
+            if cells is None:
                 for row in piece:
                     out.add(PARAGRAPH if start < body_length else NOTE, "; ".join(filter(None, row)))
                 out.warn(OTHER, _UNEVEN, under=out.heading_path())
+            elif width == len(piece[0]) > 1 and between <= _MOST_LINES:  # may be the rest of it, so without a header
+                table = TableRows(out, [()] * width)
+                for number, row in enumerate(piece, 1):
+                    table.row(number, row, None, typed=[*map(out.numbers.cell, row)])
+            else:
+                write_table(cells, out)
+            width, between = max(map(len, piece)), 0
         out.pictures(_FIELD.sub("", text).count(_IN_LINE) + drawn)
         return properties
 
@@ -232,7 +244,22 @@ def _table(text: str, start: int) -> tuple[list[list[str]], int]:
                 break
     last = _END.search(text, start)
     end = text.rfind("\x07", start, last.start() if last else len(text)) + 1
-    return [row.split("\x07") for row in text[start:end].split("\x07\x07")], end
+    return [row.split("\x07") for row in text[start:end].removesuffix("\x07\x07").split("\x07\x07")], end
+
+
+def _cells(rows: list[list[str]]) -> list[list[Cell]] | None:
+    """Return the cells of a table, a row's only one over all columns; None where the columns are not certain.
+
+    Two rows of one cell that follow each other may be one row with an empty cell between them.
+    """
+    widths = [len(row) for row in rows]
+    width = max(widths)
+    if min(widths) < width:
+        if any(one not in (1, width) for one in widths) or (1, 1) in pairwise(widths):
+            return None
+        if not all(map(all, rows)):
+            return None
+    return [[Cell(value, 1, width if len(row) == 1 else 1) for value in row] for row in rows]
 
 
 def _row(text: str, at: int, width: int) -> tuple[list[str], int] | None:
