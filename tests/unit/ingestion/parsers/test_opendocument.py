@@ -82,6 +82,12 @@ def test_a_table_in_a_text_box_is_a_table_and_a_box_in_a_cell_is_of_the_cell(tmp
     assert found == ["X", "Name: Sum", "Miller: 12 half paid", "Smith: 34"]
 
 
+@pytest.mark.parametrize(("anchor", "text"), [("char", "Word, x"), ("paragraph", "Word, x"), ("as-char", "Wo rd, x")])
+def test_a_shape_anchored_within_a_word_does_not_cut_it(anchor: str, text: str, tmp_path: Path) -> None:
+    frame = f'<draw:frame text:anchor-type="{anchor}"><draw:text-box/></draw:frame>'
+    assert read("odt", f"<office:text><text:p>Wo{frame}rd, x</text:p></office:text>", tmp_path) == [(PARAGRAPH, text)]
+
+
 def test_notes_of_a_slide(tmp_path: Path) -> None:
     def box(text: str) -> str:
         return f"<draw:frame><draw:text-box><text:p>{text}</text:p></draw:text-box></draw:frame>"

@@ -174,8 +174,10 @@ def _text(element: etree._Element, *, drawn: bool = False) -> Iterator[str]:
     """Yield the visible text of a paragraph; notes, comments and, unless `drawn`, shapes become their own blocks."""
     yield element.text or ""
     for child in element.iterchildren():
-        if child.tag in _SPACES or (not drawn and _is_drawn(child)):
+        if child.tag in _SPACES:
             yield " "
+        elif not drawn and _is_drawn(child):  # only some stand between words; others hang where the cursor was
+            yield " " if child.get(f"{_TEXT}anchor-type") == "as-char" else ""
         elif child.tag not in (*_SKIP, f"{_TEXT}note") and isinstance(child.tag, str):
             apart = " " if child.tag in _APART else ""
             yield apart
