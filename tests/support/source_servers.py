@@ -80,16 +80,21 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.status == 200 and reply.etag and known == etag:
             self.send_response(304)
             self.send_header("ETag", etag)
+            self._say(reply)
             self.end_headers()
             return
         self.send_response(reply.status)
         if reply.etag:
             self.send_header("ETag", etag)
-        for name, value in reply.headers.items():
-            self.send_header(name, value)
+        self._say(reply)
         self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
         self.wfile.write(reply.body)
+
+    def _say(self, reply: Reply) -> None:
+        for name, value in reply.headers.items():
+            for line in value.split("\n"):
+                self.send_header(name, line)
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

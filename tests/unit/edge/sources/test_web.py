@@ -169,6 +169,8 @@ def test_each_line_of_x_robots_tag_counts() -> None:
     [
         ("noindex", True), ("nofollow, NONE", True), ("footnotebot: noindex", True), ("otherbot: noindex", False),
         ("otherbot: nofollow, noindex", False), ("max-snippet: 20, noindex", True), ("nofollow", False),
+        ("noindex\notherbot: nofollow", True), ("otherbot: nofollow\nnoindex", True),
+        ("otherbot: nofollow\nnofollow", False),
         ("unavailable_after: 25 Jun 2010 15:00:00 PST, noindex", True), ("", False),
     ],
 )  # fmt: skip
@@ -182,6 +184,16 @@ async def test_x_robots_tag_is_kept_to(web: Site, tmp_path: Path, header: str, f
     assert listed == ({"/docs/"} if forbids else {"/docs/", "/docs/a.pdf", "/docs/b"})
     warned = " ".join(warning for page in found for warning in page.warnings)
     assert ("asks not to be indexed" in warned) is forbids
+
+
+async def test_what_has_not_changed_but_is_not_to_be_indexed_goes(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a>")
+    web.page("/docs/a", f"{TEXT}<a href=b>b</a>")
+    web.page("/docs/b", TEXT)
+    memory = Memory()
+    assert set(await items(web, tmp_path, memory)) == {"/docs/", "/docs/a", "/docs/b"}
+    web.replies["/docs/a"].headers["x-robots-tag"] = "noindex"
+    assert set(await items(web, tmp_path, memory)) == {"/docs/", "/docs/b"}
 
 
 async def test_crawl_delay_is_waited_for(web: Site, tmp_path: Path) -> None:

@@ -77,7 +77,8 @@ class Pages:
             head = answer.head
             unwanted = forbids_indexing(head.headers.get("x-robots-tag", ""), self._policy.user_agent)
             if head.status == 304 and known is not None and conditions:
-                return Found(url, left_out=_NOINDEX) if unwanted else known_item(url, known)
+                found = known_item(url, known)
+                return Found(url, None, found.links, left_out=_NOINDEX) if unwanted else found
             if head.status in GONE:
                 return Found(head.url)
             if head.status in (401, 402, 403, 451):
