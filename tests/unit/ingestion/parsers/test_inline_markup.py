@@ -27,12 +27,13 @@ def test_symbols_of_word_documents_are_read(tmp_path: Path) -> None:
         '<w:r><w:t>Box </w:t><w:sym w:font="Wingdings" w:char="F0FE"/><w:t> yes </w:t>'
         '<w:sym w:font="Wingdings" w:char="F0A8"/><w:t> no, dose </w:t><w:sym w:font="Symbol" w:char="F0B3"/>'
         '<w:t> 5 </w:t></w:r><w:r><w:rPr><w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/></w:rPr><w:t>\uf06d</w:t></w:r>'
-        '<w:r><w:t>g, </w:t><w:sym w:font="MS Gothic" w:char="2612"/><w:sym w:font="Webdings" w:char="F04A"/></w:r>',
+        '<w:r><w:t>g, </w:t><w:sym w:font="MS Gothic" w:char="2612"/><w:sym w:font="Webdings" w:char="F04A"/></w:r>'
+        '<w:r><w:sym w:font="Wingdings" w:char="F04A"/><w:sym w:font="Wingdings" w:char="F028"/><w:t>01</w:t></w:r>',
     )
     blocks: list[Block] = []
     out = BlockWriter(blocks.append, Limits())
     parser_for("docx").parse(path, out, Limits())
-    assert blocks[0].text == "Box ☑ yes ☐ no, dose ≥ 5 μg, ☒\ufffd"
+    assert blocks[0].text == "Box ☑ yes ☐ no, dose ≥ 5 μg, ☒\ufffd☺☎01"
     assert {one.text: one.count for one in out.noticed.warnings()} == {
         "1 symbols of special fonts are not known and read as \ufffd": 1
     }

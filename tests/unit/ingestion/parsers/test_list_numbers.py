@@ -181,3 +181,10 @@ def test_diagrams_of_slides_are_read(tmp_path: Path) -> None:
     )
     slide.shapes._spTree.append(pptx.oxml.parse_xml(xml))
     assert [block.text for block in blocks_of(deck, "pptx", tmp_path)] == ["Ask", "Answer"]
+
+
+def test_a_paragraph_of_a_symbol_alone_has_its_number(tmp_path: Path) -> None:
+    document, _ = numbered(level(0, "decimal", "%1."), [(900, 0)])
+    text = next(document.element.body.iter("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}t"))
+    text.getparent().replace(text, parse_xml(f'<w:sym {W} w:font="Wingdings" w:char="F0FE"/>'))
+    assert [block.text for block in blocks_of(document, "docx", tmp_path)] == ["1. ☑"]

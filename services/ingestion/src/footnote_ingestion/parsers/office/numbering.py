@@ -17,7 +17,7 @@ _MOST_SPELT = 4_000
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
           (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 _GONE = tuple(f"{_W}pPr/{_W}rPr/{_W}{name}" for name in ("del", "moveFrom"))
-_SHOWN = (f"{_W}t", f"{_W}drawing", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
+_SHOWN = (f"{_W}t", f"{_W}sym", f"{_W}drawing", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t")
 
 
 @dataclass(slots=True)

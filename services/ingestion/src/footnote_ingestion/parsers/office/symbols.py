@@ -17,9 +17,10 @@ _FROM_20 = " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚ�
 _BOXES = {0x6F: "☐", 0xA8: "☐", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑"}
 _SHAPES = {0x6C: "●", 0x6E: "■", 0x75: "◆", 0x76: "❖", 0x9F: "•", 0xA7: "▪", 0xD8: "➢"}
 _ARROWS = {0xDF: "←", 0xE0: "→", 0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xEF: "⇦", 0xF0: "⇨", 0xF1: "⇧", 0xF2: "⇩"}
+_SIGNS = {0x28: "☎", 0x2A: "✉", 0x46: "☞", 0x4A: "☺", 0x4B: "😐", 0x4C: "☹"}
 _FONTS: dict[str, dict[int, str]] = {
     "symbol": dict(enumerate(_FROM_20, 0x20)) | dict(enumerate(_FROM_A0, 0xA0)),
-    "wingdings": _BOXES | _SHAPES | _ARROWS,
+    "wingdings": _BOXES | _SHAPES | _ARROWS | _SIGNS,
     "wingdings 2": {0x4F: "✗", 0x50: "✓", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x54: "☒", 0xA3: "☐"},
 }
 
