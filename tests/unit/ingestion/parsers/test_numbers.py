@@ -131,3 +131,25 @@ def test_other_groups_are_no_numbers(text: str) -> None:
 
 def test_arabic_signs_settle_no_column_with_decimal_commas() -> None:
     assert not read("١٫٢٣٤", "0,5", "1,75").HasField("number")
+
+
+@pytest.mark.parametrize("text", ["۱۴۰۲/۰۱/۳۱", "۱۴۰۲/۰۲/۳۱", "๐๓/๐๔/๒๕๖๗"])
+def test_a_day_in_digits_of_other_scripts_may_be_of_another_calendar(text: str) -> None:
+    assert not read(text).HasField("date")
+
+
+@pytest.mark.parametrize(("text", "before", "value"), [
+    ("1.234", ("2.500", "1,20,300"), None),
+    ("1,20,300", ("1.234,50",), None),
+    ("2.500", ("1.234,50", "1,20,300"), 2500),
+    ("2.500", ("1,50,000", "3,75"), 2500),
+    ("1,50,000", ("1,234.50",), 150_000),
+])  # fmt: skip
+def test_lakhs_show_no_separator_to_other_cells(text: str, before: tuple[str, ...], value: float | None) -> None:
+    found = read(text, *before)
+    assert (found.number if found.HasField("number") else None) == value
+
+
+@pytest.mark.parametrize("text", ["（１）", "（1）", "1，200，300", "1，200"])
+def test_full_width_brackets_and_commas_of_lists_are_no_signs_of_numbers(text: str) -> None:
+    assert not read(text).HasField("number")

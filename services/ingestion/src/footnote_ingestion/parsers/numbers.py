@@ -42,13 +42,14 @@ _UNIT_WORDS = (
 UNITS = frozenset(_UNIT_WORDS.split())
 SHORT_SCALES = {"k": 3, "K": 3, "m": 6, "M": 6, "mn": 6, "Mn": 6, "MM": 6, "bn": 9, "Bn": 9, "B": 9}
 """Powers of ten of letters beside a currency, where they are no units: "£5m", "(€bn)"."""
-_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺－＋（．＄￡￥" + "".join(code[0] for code in CODES))
+_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺－＋．＄￡￥" + "".join(code[0] for code in CODES))
 _SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
 _POINT = re.compile(r"-?(?:0|[1-9][0-9]{0,19}+)\.[0-9]++")
 """A number when a point is known to be the decimal separator."""
 _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
 _TAIL = re.compile(r"([0-9.,'’ ]{0,30}[0-9]) ?([^0-9]{1,8})")
-_WIDE = dict(zip("－＋（）．，％＄￡￥", "-+().,%$£¥", strict=True))
+_WIDE = dict(zip("－＋．％＄￡￥", "-+.%$£¥", strict=True))
+"""Full-width signs of numbers. Brackets are none of them, since "（１）" numbers a row."""
 _BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"} | _WIDE)
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
 _YEAR_FIRST_DAY = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
@@ -180,7 +181,10 @@ class Numbers:
         if not text.isascii():
             if "\u066b" in text or "\u066c" in text:
                 self._shows(".")  # the Arabic decimal and thousands signs are read as "." and ","
+            native = any(char.isdecimal() and not ("0" <= char <= "9" or "０" <= char <= "９") for char in text)
             text = _plainly(text)
+            if native:
+                return self._number(text)  # such a day may be of another calendar: the Persian, Islamic or Thai one
         if text[0].isalpha():
             if text[:3] not in CODES and text[1:2] != "$":
                 return NOTHING if text.lower() not in _TRUTH else _BOOLEAN_TAG + bytes([_TRUTH[text.lower()]])
@@ -260,6 +264,9 @@ class Numbers:
             return None
         if len(groups) > 1 and not _are_groups([len(one) for one in groups], group):
             return None
+        if 2 in map(len, groups[1:-1]) and decimal not in text:
+            # Lakhs. A list "1,23,456" looks the same, so it shows no separator.
+            return float("".join(groups)) if self._decimal in ("", ".") else None
         self._shows(decimal)
         return float("".join(groups) + "." + (fraction or "0"))
 
@@ -291,8 +298,15 @@ class Numbers:
 
 
 def _plainly(text: str) -> str:
-    """Write digits of other scripts, full-width signs, blanks and dashes of a cell in ASCII."""
-    return text if text.isascii() else latin_digits(text).translate(_BLANKS)
+    """Write digits of other scripts, full-width signs, blanks and dashes of a cell in ASCII.
+
+    A full-width comma separates thousands of full-width digits only: "1，200" is a list.
+    """
+    if text.isascii():
+        return text
+    if "，" in text and not any("0" <= char <= "9" for char in text):
+        text = text.replace("，", ",")
+    return latin_digits(text).translate(_BLANKS)
 
 
 def _are_groups(sizes: Sequence[int], mark: str) -> bool:
