@@ -107,7 +107,7 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
     "tags": (lambda t: "" if _OLD_TAG.fullmatch(t) else _OLD_TAG.sub(" ", t), markdown._without_tags),
     "number formats": (_spans(_R(
         r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\]-]*)[^\]]*\]|\[[^\]]*\]'
-        r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
+        r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$() ]|[^\x00-\x7f])|(?P<other>.)"
     )), _spans(format_codes._TOKEN)),
     "numbered headings": (_first(_R(
         r"(?:(\d{1,2}(?:\.\d{1,2})*)\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s+\w+)\s+\S", re.I
