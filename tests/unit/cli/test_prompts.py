@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+import psutil
 import pytest
 from support.base_environment import inherited
 from support.doubles.scripted_edge import ScriptedEdge
@@ -68,6 +69,15 @@ class Terminal:
             if select.select([self.ours], [], [], 0.2)[0]:
                 self.shown += os.read(self.ours, 65536).decode()
 
+    def wait_until_it_sleeps(self) -> None:
+        """Wait until the command sleeps in its read: a signal just before that call is seen only after it."""
+        end, command = time.monotonic() + 60, psutil.Process(self.process.pid)
+        seen = 0
+        while seen < 3:
+            assert time.monotonic() < end, command.status()
+            seen = seen + 1 if command.status() == psutil.STATUS_SLEEPING else 0
+            time.sleep(0.02)
+
     def type(self, keys: bytes) -> None:
         os.write(self.ours, keys)
 
@@ -107,6 +117,7 @@ def test_ctrl_c_ends_a_command_that_waits_for_input(
 ) -> None:
     with terminal(address, *command) as opened:
         opened.wait_for(prompt)
+        opened.wait_until_it_sleeps()
         opened.type(_CTRL_C)
         code, output = opened.end()
     assert (code, output) == (130, "")
