@@ -335,7 +335,7 @@ class Settings(BaseSettings):
     @field_validator("cors_origins", "oidc_origins", "public_origin")
     @classmethod
     def _origins(cls, value: tuple[str, ...] | str, info: ValidationInfo) -> tuple[str, ...] | str:
-        for origin in [value][: len(value)] if isinstance(value, str) else value:
+        for origin in filter(None, [value]) if isinstance(value, str) else value:
             if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is not an origin; write it as https://console.example.org")
         return value
