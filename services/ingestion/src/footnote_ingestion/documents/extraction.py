@@ -25,13 +25,13 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 
+from footnote_ingestion import parsers
 from footnote_ingestion.documents.frame_file import FrameFile, frame_offsets, read_frame, write_part
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.spool import in_thread, temporary
 from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.model.files import with_searched_file
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
-from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import PARSER_KILLED, ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
@@ -116,6 +116,7 @@ class Extraction:
         self._limits = limits
         self._keep = keep
         self._killed = KilledReads()
+        parsers.version()  # reads files, once: here instead of amid a call
 
     async def parse(
         self, scope: Scope, document_id: str, ocr_pictures: bool = False, searched_file: bool = False
@@ -323,4 +324,4 @@ def _parsed_key(stored: Stored, limits: Limits) -> str:
     """Return the key of the blocks parsed from a file by these parsers, with the OCR that is on."""
     ocr = f"-{limits.ocr_languages.replace('+', '-')}" if limits.ocr_languages else ""
     pictures = "-pictures" if limits.ocr_languages and limits.ocr_pictures else ""
-    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}{ocr}{pictures}"
+    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.{parsers.version()}{ocr}{pictures}"
