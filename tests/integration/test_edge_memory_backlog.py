@@ -48,6 +48,26 @@ async def test_messages_whose_job_was_refused_are_remembered_later(client: EdgeC
     assert world.messages[0].text == "tea ?"
 
 
+async def test_messages_are_embedded_again_by_a_new_default_embedder(client: EdgeClient, world: World) -> None:
+    def sent(conversation_id: str) -> int:
+        return sum(is_about(one, conversation_id, "") for one in world.requests("IndexMessages"))
+
+    await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+    first, second = [
+        (await client.stub.CreateConversation(CreateConversationRequest(title=name))).conversation for name in "ab"
+    ]
+    async with asyncio.timeout(240):
+        await client.answer("tea ?", conversation_id=first.id)
+        await world.until(lambda: len(world.messages) == 2)
+        for job in await DBOS.list_workflows_async(name="remember_messages"):
+            await (await DBOS.retrieve_workflow_async(job.workflow_id)).get_result()
+        before = sent(first.id)
+
+        world.embedder = "another"
+        await client.answer("tea again ?", conversation_id=second.id)
+        await world.until(lambda: sent(first.id) > before)
+
+
 async def test_an_answer_that_memory_never_holds_begins_no_job_again(client: EdgeClient, world: World) -> None:
     world.finish_reason = FINISH_REASON_NO_RELEVANT_CONTENT
     await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
@@ -85,12 +105,12 @@ async def test_a_job_waits_for_edges_own_database(
 ) -> None:
     times, mark = 0, Messages.mark_embedded
 
-    async def away(self: Messages, ids: list[str]) -> None:
+    async def away(self: Messages, ids: list[str], embedder: str) -> None:
         nonlocal times
         times += 1
         if times <= 2:
             raise not_reached()
-        await mark(self, ids)
+        await mark(self, ids, embedder)
 
     monkeypatch.setattr(Messages, "mark_embedded", away)
     monkeypatch.setattr(memory_backlog, "SETTLED_SECONDS", 600)  # what is made up for later is not what is tried

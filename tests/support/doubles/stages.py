@@ -66,6 +66,8 @@ class World:
     hidden: set[str] = field(default_factory=set)
     chunks: dict[str, list[passage_pb2.Chunk]] = field(default_factory=dict)
     messages: list[ans.MemoryMessage] = field(default_factory=list)
+    embedder: str = "first"
+    """What IndexMessages names as the embedder of its vectors."""
     recalled: list[ans.MemoryMessage] = field(default_factory=list)
     failures: dict[str, FootnoteError] = field(default_factory=dict)
     calls: list[tuple[str, Any]] = field(default_factory=list)
@@ -530,7 +532,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         self.world.messages[:] = [one for one in self.world.messages if one.message_id not in known]
         self.world.messages.extend(request.messages)
         self.world.changed.set()
-        return idx.IndexMessagesResponse(count=len(request.messages))
+        return idx.IndexMessagesResponse(count=len(request.messages), embedder=self.world.embedder)
 
     async def DeleteMessages(self, request: Any, context: Any) -> idx.DeleteMessagesResponse:
         await self.world.enter("DeleteMessages", request)

@@ -252,7 +252,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
     async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Call) -> pb.IndexMessagesResponse:
         """Store messages."""
         bounds = egress.bounds_of(request.HasField("bounds"), request.bounds)
-        return pb.IndexMessagesResponse(count=await self._messages.remember(request.scope, request.messages, bounds))
+        count, embedder = await self._messages.remember(request.scope, request.messages, bounds)
+        return pb.IndexMessagesResponse(count=count, embedder=embedder)
 
     async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Call) -> pb.DeleteMessagesResponse:
         """Delete a conversation's messages."""

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MemoryMessage
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_indexing.writing.messages import Messages
 from footnote_kit.errors import Unavailable
 from footnote_store.rows import MessageRow
@@ -51,7 +51,7 @@ class Vectors:
     """Vectorizers of which every text has the same vector."""
 
     def __init__(self) -> None:
-        self.settings = SimpleNamespace(dimensions=4)
+        self.settings = EmbeddingSettings(dimensions=4)
 
     async def default(self) -> "Vectors":
         return self
@@ -84,7 +84,8 @@ async def test_rows_that_the_engine_doubled_are_written_again(doubling: int) -> 
     engine = Engine()
     engine.doubling = doubling
     memory = Messages(engine, Vectors(), Permitted())  # type: ignore[arg-type]
-    assert await memory.remember(SCOPE, messages(5)) == 5
+    count, embedder = await memory.remember(SCOPE, messages(5))
+    assert (count, len(embedder)) == (5, 16)
     assert sorted(engine.rows) == [f"m{one}" for one in range(5)]
 
 

@@ -203,11 +203,25 @@ class MessageTable:
                 return list(found), utc(moment)
         return list(found), utc(rows[-1][-1]) if len(rows) == limit else None
 
-    async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
-        """Mark these messages as held by memory search, or as not held."""
+    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
+        """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
         async with self._sessions.begin() as session:
             change = update(MessageRow).where(MessageRow.id.in_(message_ids))
-            await session.execute(change.values(embed_time=datetime.now(UTC) if embedded else None))
+            moment = datetime.now(UTC) if embedded else None
+            await session.execute(change.values(embed_time=moment, embedder=embedder or None))
+
+    async def unmark_embedded_by_others(self, embedder: str) -> int:
+        """Mark messages that another embedder embedded as not held; returns how many."""
+        count, last = 0, 0
+        theirs = select(MessageRow.sequence).where(MessageRow.embedder != embedder, MessageRow.embedder.is_not(None))
+        while True:
+            async with self._sessions.begin() as session:
+                batch = theirs.where(MessageRow.sequence > last).order_by(MessageRow.sequence).limit(_BATCH)
+                if not (found := list(await session.scalars(batch))):
+                    return count
+                change = update(MessageRow).where(MessageRow.sequence.in_(found), MessageRow.embedder != embedder)
+                await session.execute(change.values(embed_time=None, embedder=None))
+            count, last = count + len(found), found[-1]
 
     async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:
         """Return those conversations with a question, or any message with `answers`, that contains a text."""
@@ -357,6 +371,7 @@ async def _check_open(session: AsyncSession, question_id: str) -> None:
 
 
 _log = get_logger(__name__)
+_BATCH = 1000
 _EFFECT = "This message is shown as its text alone: its sources and checks cannot be read."
 _DETAIL = "They were stored by an earlier release, or are damaged; `footnote admin doctor` says how many are."
 

@@ -100,9 +100,13 @@ class Messages:
         """
         return await self._stored.unremembered(before, most)
 
-    async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
-        """Mark these messages as held by memory search, or as not held."""
-        await self._stored.mark_embedded(message_ids, embedded=embedded)
+    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
+        """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
+        await self._stored.mark_embedded(message_ids, embedder, embedded=embedded)
+
+    async def unmark_embedded_by_others(self, embedder: str) -> int:
+        """Mark messages that another embedder embedded as not held; returns how many."""
+        return await self._stored.unmark_embedded_by_others(embedder)
 
 
 def _worth_remembering(message: ConversationMessage) -> bool:

@@ -190,8 +190,11 @@ class StoredMessages(Protocol):
         Then the time with which to ask for the rest, None if there is none.
         """
 
-    async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
-        """Mark these messages as held by memory search, or as not held."""
+    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
+        """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
+
+    async def unmark_embedded_by_others(self, embedder: str) -> int:
+        """Mark messages that another embedder embedded as not held; returns how many."""
 
     async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:
         """Return those conversations with a question, or any message with `answers`, that contains a text."""

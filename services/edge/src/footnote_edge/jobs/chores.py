@@ -54,6 +54,8 @@ class Chores:
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
+        self._embedder = ""
+        """The deployment's default embedder, as indexing named it last."""
 
     async def title(self, scope: Scope, conversation_id: str) -> str:
         """Title a conversation after its first message and return the title; empty if it has one or is deleted."""
@@ -109,7 +111,7 @@ class Chores:
             request = indexing.IndexMessagesRequest(scope=scope, messages=batch, bounds=bounds)
             call = partial(self._stages.indexing.IndexMessages, request, timeout=self._timeout)
             try:
-                await self._until_available(call)
+                response = await self._until_available(call)
             except FootnoteError as error:
                 # Unembedded messages stay out of memory search until the next message retries them.
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
@@ -117,12 +119,21 @@ class Chores:
             size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
             self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
             ids = [message.message_id for message in batch]
-            await self._conversations.messages.mark_embedded(ids)
+            await self._conversations.messages.mark_embedded(ids, response.embedder)
+            await self._note_embedder(response.embedder)
             # Messages may leave the conversation during embedding; memory then forgot them before they were stored.
             there = await self._conversations.messages.current(ids)
             if gone := [one for one in ids if one not in there]:
                 await self.forget(scope, conversation_id, gone)
         return len(messages)
+
+    async def _note_embedder(self, embedder: str) -> None:
+        """Give what another embedder embedded back to the backlog: memory no longer finds it."""
+        if embedder and embedder != self._embedder:
+            count = await self._conversations.messages.unmark_embedded_by_others(embedder)
+            self._embedder = embedder
+            if count:
+                _log.warning("messages_of_another_embedder", messages=count)
 
     async def _model(self, scope: Scope, conversation_id: str) -> GenerationSettings:
         """Return the model that answers in a conversation: its collections', as far as they can be looked up."""

@@ -1,6 +1,7 @@
 """Stores conversation messages for memory search."""
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
@@ -22,6 +23,10 @@ _TRIES = 3
 _log = get_logger("footnote.indexing.messages")
 
 
+def _digest(settings: collection_pb2.EmbeddingSettings) -> str:
+    return hashlib.sha256(settings.SerializeToString(deterministic=True)).hexdigest()[:16]
+
+
 class Messages:
     """Embeds messages with the deployment's own provider and stores them, each for its user."""
 
@@ -36,8 +41,11 @@ class Messages:
         scope: scope_pb2.Scope,
         messages: Sequence[answer_pb2.MemoryMessage],
         bounds: text_bounds_pb2.TextBounds = UNBOUND,
-    ) -> int:
-        """Embed and store messages within these bounds; blank ones are left out. Returns how many were stored."""
+    ) -> tuple[int, str]:
+        """Embed and store messages within these bounds; blank ones are left out.
+
+        Returns how many were stored and a digest of the embedder's settings, 16 hex digits; "" if none was stored.
+        """
         if len(messages) > _MOST:
             raise InvalidArgument.field("messages", f"must be at most {_MOST}")
         for message in messages:
@@ -45,7 +53,7 @@ class Messages:
                 raise InvalidArgument.field("messages", "must each have message_id and conversation_id")
         kept = list({one.message_id: one for one in messages if one.text.strip()}.values())
         if not kept:
-            return 0
+            return 0, ""
         self._permitted.check_embedding(scope, collection_pb2.EmbeddingSettings(), bounds)
         vectorizer = await self._vectorizers.default()
         texts = [message.text for message in kept]
@@ -57,7 +65,7 @@ class Messages:
         ]
         owner = f"{scope.tenant_id}\0{scope.user_id}"
         async with self._turns.setdefault(owner, asyncio.Lock()):
-            return await self._write(space, rows)
+            return await self._write(space, rows), _digest(vectorizer.settings)
 
     async def _write(self, space: str, rows: Sequence[MessageRow]) -> int:
         """Write rows, each once: a concurrent write of an abandoned attempt would store it twice.
