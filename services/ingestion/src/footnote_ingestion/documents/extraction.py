@@ -35,6 +35,7 @@ from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, ta
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import PARSER_KILLED, ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
+from footnote_ingestion.tables import LAYOUT
 from footnote_ingestion.worker import wire
 
 MOST_RETRIES, WINDOW_SECONDS = 5, 3600.0
@@ -83,7 +84,6 @@ class KilledReads:
 _PLAIN, SHORT = frozenset({"txt", "md"}), 64 * 1024
 """Kinds of files, and a size in bytes, that take a worker a few milliseconds."""
 
-_BOTH = (False, True)
 _log = get_logger("footnote.ingestion")
 
 
@@ -236,7 +236,7 @@ class Extraction:
                 else:
                     yield path
                     return
-            if stored.parsed_key in {_parsed_key(stored, replace(self._limits, ocr_pictures=one)) for one in _BOTH}:
+            if stored.parsed_key.startswith(_kept_with(stored)):  # also by other parsers: searches see what they read
                 try:
                     path = await stack.enter_async_context(self._files.as_file(tables_key(stored.blob_key)))
                 except FileNotFoundError:
@@ -320,8 +320,13 @@ def _soon_read(document: Document) -> bool:
     return document.document_type in _PLAIN and document.size_bytes <= SHORT
 
 
+def _kept_with(stored: Stored) -> str:
+    """Return how the keys of all kept blocks of a file begin beside which tables of today's layout are kept."""
+    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.{LAYOUT}-"
+
+
 def _parsed_key(stored: Stored, limits: Limits) -> str:
     """Return the key of the blocks parsed from a file by these parsers, with the OCR that is on."""
     ocr = f"-{limits.ocr_languages.replace('+', '-')}" if limits.ocr_languages else ""
     pictures = "-pictures" if limits.ocr_languages and limits.ocr_pictures else ""
-    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.{parsers.version()}{ocr}{pictures}"
+    return f"{_kept_with(stored)}{parsers.version()}{ocr}{pictures}"

@@ -58,12 +58,12 @@ ENTRY_POINT_GROUP = "footnote.parsers"
 
 @cache
 def version() -> str:
-    """Return a digest of the code that parses, 16 hex digits: what other code has parsed is parsed again.
+    """Return a digest of the code that parses, 16 hex digits: indexing again parses again what other code parsed.
 
     Takes 10 ms once. Versions of libraries and parsers of other packages do not count.
     """
     digest = hashlib.sha256()
-    for package in ("footnote_ingestion.parsers", "footnote_text"):
+    for package in ("footnote_ingestion.parsers", "footnote_ingestion.tables", "footnote_text"):
         for source in _sources(files(package)):
             digest.update(source)
     return digest.hexdigest()[:16]

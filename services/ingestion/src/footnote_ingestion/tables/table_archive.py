@@ -18,10 +18,9 @@ import duckdb
 from footnote.types.v1.table_pb2 import Measure, TableDescription
 from google.protobuf.json_format import MessageToDict, ParseDict
 
+from footnote_ingestion.tables import LAYOUT
 from footnote_ingestion.tables.collected import RowData, TableData
 
-LAYOUT = 1
-"""Raise this when the layout changes: older archives are made again."""
 LIST = "tables.json"
 MOST_BYTES = 256 * 1024 * 1024
 """Largest archive kept; files with larger tables cannot be queried."""
