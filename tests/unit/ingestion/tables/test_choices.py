@@ -8,19 +8,13 @@ from pathlib import Path
 
 import pytest
 from footnote.types.v1.table_pb2 import TableComputation
-from footnote_ingestion.parsers import parser_for
-from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables import forms, periods
 from footnote_ingestion.tables.asked_forms import AskedForm, read
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.forms import Subject
-from footnote_ingestion.tables.jobs import OwnRows
-from footnote_ingestion.tables.kept import KeptTables
-from footnote_ingestion.tables.opened import Archive
-from footnote_ingestion.tables.session import Session
 from footnote_text import locales
+from support.table_engine import opened
 
 Compute = Callable[..., TableComputation | None]
 
@@ -49,17 +43,10 @@ SHOPS = Subject(
 @pytest.fixture
 def compute(tmp_path: Path) -> Compute:
     """Computes an answer from a table of a file."""
-    session = Session(tmp_path / "session", 256 << 20)
 
     def computed(text: str, question: str, locale: str, reading: Reading | None = None) -> TableComputation | None:
-        file, archive = tmp_path / "file.csv", tmp_path / "file.zip"
-        file.write_text(text)
-        with KeptTables(session) as kept:
-            parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
-            kept.finish()
-            archive.write_bytes(b"".join(part for _, part in kept.parts()))
-        with Engine([Archive(archive, "document", file.name)], session, 30.0) as engine:
-            return Computing(engine, OwnRows({"document": ("csv", str(file))}).of).answer(question, locale, reading)
+        with opened(tmp_path, file=text) as (engine, own):
+            return Computing(engine, own.of).answer(question, locale, reading)
 
     return computed
 

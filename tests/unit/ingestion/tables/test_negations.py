@@ -5,14 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote_ingestion.parsers import parser_for
-from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine
-from footnote_ingestion.tables.jobs import OwnRows
-from footnote_ingestion.tables.kept import KeptTables
-from footnote_ingestion.tables.opened import Archive
-from footnote_ingestion.tables.session import Session
+from support.table_engine import opened
 
 EN = "City,Sales,Status\nParis,1200,open\nLyon,800,closed\nNice,300,open\n"
 SHIRTS = "Product,Sales\nT-shirt,1200\nHat,800\nT-shirt,300\n"
@@ -25,15 +19,8 @@ JA = "都市,売上,日付\n東京,1200,2024-01-05\n大阪,800,2024-02-10\n京�
 
 def answered(folder: Path, text: str, question: str, locale: str) -> str | None:
     """Return what is computed of a table for a question; None for nothing."""
-    session = Session(folder / "session", 256 << 20)
-    file, archive, document_id = folder / "data.csv", folder / "data.zip", "data".ljust(12, "0")
-    file.write_text(text, encoding="utf-8")
-    with KeptTables(session) as kept:
-        parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
-        assert kept.finish()
-        archive.write_bytes(b"".join(part for _, part in kept.parts()))
-    with Engine([Archive(archive, document_id, file.name)], session, 30.0) as engine:
-        computed = Computing(engine, OwnRows({document_id: ("csv", str(file))}).of).answer(question, locale)
+    with opened(folder, data=text) as (engine, own):
+        computed = Computing(engine, own.of).answer(question, locale)
         return None if computed is None else computed.text
 
 

@@ -8,16 +8,10 @@ from pathlib import Path
 import pytest
 import sqlglot
 from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, ColumnDescription, TableComputation, TableDescription
-from footnote_ingestion.parsers import parser_for
-from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine
-from footnote_ingestion.tables.jobs import OwnRows
-from footnote_ingestion.tables.kept import KeptTables
-from footnote_ingestion.tables.opened import Archive
 from footnote_ingestion.tables.query_units import QueryUnits
-from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.written_queries import WrittenQuery
+from support.table_engine import opened
 
 FIRMS = (
     "Region;Revenue (EUR million);Cost (EUR thousand);Weight (kg);Share (%)\n"
@@ -31,15 +25,7 @@ def write(tmp_path: Path) -> Callable[[str], TableComputation]:
     """Computes a statement over the table of firms, which it calls T."""
 
     def written(query: str) -> TableComputation:
-        session = Session(tmp_path / "session", 256 << 20)
-        file, archive = tmp_path / "firms.csv", tmp_path / "firms.zip"
-        file.write_text(FIRMS)
-        with KeptTables(session) as kept:
-            parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
-            assert kept.finish()
-            archive.write_bytes(b"".join(part for _, part in kept.parts()))
-        with Engine([Archive(archive, "abcdefabcdef", file.name)], session, 30.0) as engine:
-            own = OwnRows({"abcdefabcdef": ("csv", str(file))})
+        with opened(tmp_path, firms=FIRMS) as (engine, own):
             query = query.replace("FROM T", f'FROM "{engine.tables[0].view}"')
             return WrittenQuery(engine, own.of, Computing(engine, own.of).subject).answer("The firms", query, "en")
 

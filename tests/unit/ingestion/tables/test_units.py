@@ -7,17 +7,11 @@ from pathlib import Path
 
 import pytest
 from footnote.types.v1.table_pb2 import TableComputation
-from footnote_ingestion.parsers import parser_for
-from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables import formatting, forms
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.forms import Filter, Form, Side
-from footnote_ingestion.tables.jobs import OwnRows
-from footnote_ingestion.tables.kept import KeptTables
-from footnote_ingestion.tables.opened import Archive
-from footnote_ingestion.tables.session import Session
 from footnote_text import locales
+from support.table_engine import opened
 
 Compute = Callable[..., TableComputation | None]
 
@@ -25,21 +19,10 @@ Compute = Callable[..., TableComputation | None]
 @pytest.fixture
 def compute(tmp_path: Path) -> Compute:
     """Computes an answer, or a form over the first table, from files by their names."""
-    session = Session(tmp_path / "session", 256 << 20)
 
     def computed(question: str | Form, **texts: str) -> TableComputation | None:
-        archives, files = [], {}
-        for name, text in texts.items():
-            file, archive, document_id = tmp_path / f"{name}.csv", tmp_path / f"{name}.zip", name.ljust(12, "0")
-            file.write_text(text)
-            with KeptTables(session) as kept:
-                parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
-                assert kept.finish()
-                archive.write_bytes(b"".join(part for _, part in kept.parts()))
-            archives.append(Archive(archive, document_id, file.name))
-            files[document_id] = ("csv", str(file))
-        with Engine(archives, session, 30.0) as engine:
-            computing = Computing(engine, OwnRows(files).of)
+        with opened(tmp_path, **texts) as (engine, own):
+            computing = Computing(engine, own.of)
             if isinstance(question, Form):
                 return computing._computed(engine.tables[0], question, locales.choose("en"))
             return computing.answer(question, "en")
