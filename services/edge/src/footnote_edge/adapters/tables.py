@@ -53,7 +53,7 @@ class MessageRow(Base):
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     embed_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
     embedder: Mapped[str | None] = mapped_column(Text, default=None)
-    """Which embedder made its vector; None where memory holds none, or was not told."""
+    """Which embedder made its vector; None where memory holds none, or indexing did not name it."""
     place: Mapped[int | None] = mapped_column(default=None)
     """Position of an answer that replaced another; None means its own `sequence`."""
     question_id: Mapped[str | None] = mapped_column(String(40), index=True, default=None)

@@ -76,21 +76,21 @@ class InterruptedWork:
             await align(self._stages, scope, document, self._timeout)
             return True
         if document.indexed_revision:
-            told = _told(document)
-            if told not in self._labelled:
+            labels = _labels(document)
+            if labels not in self._labelled:
                 await align(self._stages, scope, document, self._timeout)
-                self._labelled.add(told)
-            listed.add(told)
+                self._labelled.add(labels)
+            listed.add(labels)
         return False
 
 
-def _told(document: Document) -> int:
+def _labels(document: Document) -> int:
     """Return a hash of the labels that a document's searched chunks get."""
-    told = Document(
+    labels = Document(
         id=document.id,
         indexed_revision=document.indexed_revision,
         tags=document.tags,
         metadata=document.metadata if document.HasField("metadata") else None,
         expire_time=document.expire_time if document.HasField("expire_time") else None,
     )
-    return hash(told.SerializeToString(deterministic=True))
+    return hash(labels.SerializeToString(deterministic=True))

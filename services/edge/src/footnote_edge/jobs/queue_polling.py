@@ -25,7 +25,7 @@ IDLE_SECONDS = 5.0
 class QueuePolling:
     """The pace of one queue: seconds between two questions while jobs run, of which none began or ended just now.
 
-    `is_working` says whether there may be jobs that nobody told of.
+    `is_working` says whether there may be jobs that no notification announced.
     """
 
     def __init__(

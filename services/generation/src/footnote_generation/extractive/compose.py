@@ -227,10 +227,10 @@ def shorten(row: Row, question: Question) -> str:
         return ""
     wanted = frozenset(stem for word in (*question.about, *question.subject) for stem in word.stems) | question.sought
     own = row.names
-    told = [cell for cell in row.cells if cell not in asked and _is_named(cell.text, wanted, question)]
-    if not told:
+    named = [cell for cell in row.cells if cell not in asked and _is_named(cell.text, wanted, question)]
+    if not named:
         return ""
-    names = dict.fromkeys(cell.text.strip() for cell in (*own, *(cell for cell in told if cell not in own)))
+    names = dict.fromkeys(cell.text.strip() for cell in (*own, *(cell for cell in named if cell not in own)))
     values = "; ".join(f"{_SEPARATOR.join(cell.headers)}: {cell.text}" for cell in asked)
     return f"{', '.join(filter(None, names))} — {values}"
 
