@@ -232,10 +232,10 @@ async def test_a_collection_that_keeps_its_texts_gives_them_to_nobody(world: Wor
     answered = await world.reader.answer(ASKED, collections=["kept"], rerank=NO_RERANK, generation=BUILTIN)
     assert "4200" in answered.answer.text
     assert answered.manifest.local_only
-    # The second opinion is elsewhere: the rules judge alone, and the answer says so.
+    # The verifier is elsewhere: the rules judge alone, and the answer says so.
     assert "VERIFIER_UNAVAILABLE" in {word(one) for one in answered.degradations}
     assert world.outside.received(SECRET, "4200") == []
-    # The same deployment gives the texts of others away as before, the second opinion included.
+    # The same deployment gives the texts of others away as before, the verifier included.
     await world.reader.answer("When does the canteen open?", collections=["free"])
     assert {"chat/completions", "rerank", "embeddings"} <= set(world.outside.received("canteen"))
 

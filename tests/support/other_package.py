@@ -17,7 +17,7 @@ _CODE = '''
 from pathlib import Path
 
 from footnote.types.v1.collection_pb2 import CHUNKING_STRATEGY_NAMED
-from footnote_generation.ports import Finished, Opinion, OpinionSettings, Words
+from footnote_generation.ports import Finished, Opinion, VerifierSettings, Words
 from footnote_indexing.chunking.model import Cut
 from footnote_indexing.chunking.registration import Registration as ChunkerRegistration
 from footnote_ingestion.parsers.base import PARAGRAPH, Format, Properties
@@ -103,7 +103,7 @@ impostor = Registration(
     kind=Kind.MODEL, id="builtin", display_name="Impostor", settings=NoSettings, make=lambda wanted: Parrot(),
 )
 trusting = Registration(
-    kind=Kind.VERIFIER, id="trusting", display_name="Trusting", settings=OpinionSettings,
+    kind=Kind.VERIFIER, id="trusting", display_name="Trusting", settings=VerifierSettings,
     make=lambda wanted: Trusting(), local=True,
 )
 each_block = ChunkerRegistration("each-block", EachBlock)

@@ -760,7 +760,7 @@ class Generation(gen_grpc.GenerationServiceServicer):
             yield gen.GenerateResponse(citation=citation)
         claims = []
         if self.world.revises and citations:
-            # A second reader thinks otherwise: what is stored is its word.
+            # A verifier thinks otherwise: what is stored is its word.
             claims = [ans.Claim(span={"end": len(text)}, support=ans.VERDICT_NOT_CONFIRMED, sources=[1])]
             citations[0].support = ans.VERDICT_NOT_CONFIRMED
             citations[0].quote_span.end = len(citations[0].quote)

@@ -17,7 +17,7 @@ from footnote_augmentation import budget, neutralise, phrases, plan, subject, su
 from footnote_edge.audit import events
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
-from footnote_generation.answering import addresses, markup, model_reader, policy, summary
+from footnote_generation.answering import addresses, markup, model_verifier, policy, summary
 from footnote_generation.extractive import compose, foreign_passages, forms, provider
 from footnote_generation.language import phrases as answer_phrases
 from footnote_generation.language import quantities, text_language
@@ -126,9 +126,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
-    "footnote_generation.answering.model_reader.find_quote": lambda t: (
-        model_reader.find_quote("never there", t),
-        model_reader.find_quote(t, _PASSAGE),
+    "footnote_generation.answering.model_verifier.find_quote": lambda t: (
+        model_verifier.find_quote("never there", t),
+        model_verifier.find_quote(t, _PASSAGE),
     ),
     "footnote_generation.verification.cells.find_named": lambda t: cells.find_named(t, None, _SOURCE, "en"),
     "footnote_generation.verification.cells.without_places": lambda t: cells.without_places(t, _SOURCE),
@@ -201,7 +201,7 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.tables.periods.parts footnote_conformance.table.written
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.table_archive.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
-    footnote_generation.verification.opinion.read footnote_edge.sources.net.client.joined
+    footnote_generation.verification.weighing.weigh footnote_edge.sources.net.client.joined
     footnote_generation.extractive.passages.line_of footnote_edge.sources.kinds.web_pages.known_item
     footnote_edge.sources.kinds.web_pages.file_item footnote_edge.sources.net.addresses.resolve
     footnote_edge.sources.net.addresses.permitted footnote_edge.sources.workflows.synchronise
@@ -225,7 +225,6 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.model.collection_key
     footnote_retrieval.model.degradation footnote_augmentation.adapters.http.creator
     footnote_cli.targets.how_many footnote_text.locales.known footnote_text.locales.choose
-    footnote_generation.verification.opinion.reconsider
     footnote_edge.asking.fallback.prompt_of footnote_edge.http.dialects.mcp_stdio.serve
     footnote_edge.http.dialects.openai.completion footnote_edge.http.openapi.document.document
     footnote_edge.http.openapi.document.routes footnote_edge.jobs.workflows.process_document

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from footnote_augmentation.adapters.lexical import LexicalReranker
 from footnote_augmentation.adapters.mmr import MmrReranker
-from footnote_generation.adapters.opinions import EmbeddingOpinion, NliOpinion
+from footnote_generation.adapters.verifiers import EmbeddingVerifier, NliVerifier
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.ports import Finished, ModelRequest, Words
 from footnote_providers import testing
@@ -35,8 +35,8 @@ async def test_the_built_in_answerer_conforms(check: Any) -> None:
 
 @pytest.mark.parametrize("check", testing.VERIFIER)
 async def test_second_opinions_conform(check: Any, tmp_path: Path) -> None:
-    await check(EmbeddingOpinion("builtin", "", 0, 30))
-    await check(NliOpinion(write_model(tmp_path / "nli", {"leave": "ENTAILMENT"}), 0, 30))
+    await check(EmbeddingVerifier("builtin", "", 0, 30))
+    await check(NliVerifier(write_model(tmp_path / "nli", {"leave": "ENTAILMENT"}), 0, 30))
 
 
 def test_a_question_is_a_request_field_for_field() -> None:
@@ -93,12 +93,12 @@ class GoesOn(Extractive):
             yield event
 
 
-class IsTooSure(EmbeddingOpinion):
+class IsTooSure(EmbeddingVerifier):
     async def ask(self, asked: Any) -> Any:
         return [[type(one)(one.supports + 1) for one in found] for found in await super().ask(asked)]
 
 
-class ForgetsTheRest(EmbeddingOpinion):
+class ForgetsTheRest(EmbeddingVerifier):
     async def ask(self, asked: Any) -> Any:
         return (await super().ask(asked))[:1]
 

@@ -12,7 +12,7 @@ from footnote_providers.egress.egress import Egress
 from footnote_text import language
 
 from footnote_generation.adapters.registrations import models, verifiers
-from footnote_generation.registry import Providers, Windows, second_opinion
+from footnote_generation.registry import Providers, Windows, shared_verifier
 from footnote_generation.servicer import Servicer
 from footnote_generation.settings import Settings
 
@@ -20,9 +20,9 @@ from footnote_generation.settings import Settings
 async def build(runtime: Runtime) -> App:
     """Assemble the service; a model that is down affects single answers, not the service's health."""
     settings = Settings()
-    second = verifiers()
-    providers = Providers(settings, models(settings), second, Egress.load())
-    opinion = await asyncio.to_thread(second_opinion, settings, second)
+    registered = verifiers()
+    providers = Providers(settings, models(settings), registered, Egress.load())
+    verifier = await asyncio.to_thread(shared_verifier, settings, registered)
     epoch = Epoch(path_of(runtime.data_dir, "generation"))
     windows = Windows(providers, epoch)
 
@@ -38,10 +38,10 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (
                 add_GenerationServiceServicer_to_server,
-                Servicer(settings, providers, opinion, windows, deployment("generation").generation),
+                Servicer(settings, providers, verifier, windows, deployment("generation").generation),
                 "footnote.generation.v1.GenerationService",
             )
         ],
         start=[warm_up],
-        close=[providers.close, *([opinion.close] if opinion else []), close_epoch],
+        close=[providers.close, *([verifier.close] if verifier else []), close_epoch],
     )

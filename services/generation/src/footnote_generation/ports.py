@@ -1,4 +1,4 @@
-"""Generation's outside dependencies, as protocols: model providers and second opinions."""
+"""Generation's outside dependencies, as protocols: model providers and verifiers."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ class ModelProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A model's opinion of a statement given a passage, each figure from 0 to 1.
+    """A verifier's opinion of a statement given a passage, each figure from 0 to 1.
 
     `spans` are the supporting stretches of the passage, strongest first, offsets from 0; none means all of it. `heard`
-    is False without an opinion: the model was not asked, or not about this.
+    is False without an opinion: the verifier was not asked, or not about this.
     """
 
     supports: float
@@ -123,8 +123,8 @@ Asked = tuple[str, Sequence[str]]
 """A statement, and the passages to compare it with."""
 
 
-class SecondOpinion(Protocol):
-    """A model that compares statements with their sources. Calls may run concurrently.
+class Verifier(Protocol):
+    """A model that judges statements by their sources, after the rules. Calls may run concurrently.
 
     `enough` is the support from which it counts. `sees_contradictions` is whether it can distinguish a contradiction
     from similarity; without that it changes no verdict, only the score of unconfirmed statements. `most_passages` is
@@ -140,7 +140,7 @@ class SecondOpinion(Protocol):
     async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
         """Return an opinion per passage for each statement, in order, all in one call.
 
-        Raises FootnoteError when the model does not answer, or its answer cannot be parsed.
+        Raises FootnoteError when it does not answer, or its answer cannot be parsed.
         """
         ...
 
@@ -194,8 +194,8 @@ class ReadsTables(Protocol):
         ...
 
 
-class OpinionSettings(BaseModel):
-    """A deployment's settings of a second opinion; other packages may add theirs, each with a default."""
+class VerifierSettings(BaseModel):
+    """A deployment's settings of a verifier; other packages may add theirs, each with a default."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -16,22 +16,22 @@ from footnote_providers.pool import Pool
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_generation.ports import ModelProvider, SecondOpinion
+from footnote_generation.ports import ModelProvider, Verifier
 from footnote_generation.settings import Settings
 
-MODEL_READER = "model"
+MODEL_VERIFIER = "model"
 """The verifier that is a language model: the answering one, or with `:<provider>:<model>` a named one."""
 _SECONDS = 10.0  # per call of a verifier shared by all answers
 _MOST_WITH_SETTINGS = 8
 
 
-def second_opinion(settings: Settings, verifiers: Registry[SecondOpinion]) -> SecondOpinion | None:
+def shared_verifier(settings: Settings, verifiers: Registry[Verifier]) -> Verifier | None:
     """Return the verifier shared by all answers, None for none or a language model; reads a model from disk.
 
     Raises InvalidArgument(PROVIDER_INVALID) for an unknown one.
     """
     id, _, model = settings.verifier.partition(":")
-    if id in ("", MODEL_READER):
+    if id in ("", MODEL_VERIFIER):
         return None
     values = {"threshold": settings.verifier_threshold, "timeout": settings.verifier_timeout or _SECONDS}
     return verifiers.require(id, values).build(model, values)
@@ -44,7 +44,7 @@ class Providers:
         self,
         settings: Settings,
         models: Registry[ModelProvider],
-        verifiers: Registry[SecondOpinion],
+        verifiers: Registry[Verifier],
         egress: Egress | None = None,
     ) -> None:
         self._settings = settings

@@ -42,11 +42,11 @@ from opentelemetry.util.types import AttributeValue
 from footnote_generation.answering import table_queries, verify
 from footnote_generation.answering.generate import Completed, Delta, Generator, Spent
 from footnote_generation.answering.permitted import Permitted
-from footnote_generation.answering.readers import Readers
 from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.rewriting import rewrite
 from footnote_generation.answering.side_calls import SideCalls, make_title
-from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, SecondOpinion
+from footnote_generation.answering.verifiers import Verifiers
+from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, Verifier
 from footnote_generation.registry import Providers, Windows
 from footnote_generation.settings import Settings
 
@@ -64,7 +64,7 @@ class Servicer(GenerationServiceServicer):
         self,
         settings: Settings,
         providers: Providers,
-        opinion: SecondOpinion | None,
+        verifier: Verifier | None,
         windows: Windows,
         deployment: GenerationSettings | None = None,
     ) -> None:
@@ -80,7 +80,7 @@ class Servicer(GenerationServiceServicer):
             attempts=settings.attempts,
         )
         self._permitted = Permitted(providers, settings)
-        self._readers = Readers(settings, providers, self._permitted, opinion)
+        self._verifiers = Verifiers(settings, providers, self._permitted, verifier)
         self._prices = settings.prices
         self._generator = Generator(self._retry_policy, settings.prices)
 
@@ -106,7 +106,7 @@ class Servicer(GenerationServiceServicer):
                     aclosing(
                         self._generator.run(
                             made, wanted, settings.strict, time_remaining(),
-                            self._readers.choose(settings, made, model, request.scope, bounds),
+                            self._verifiers.choose(settings, made, model, request.scope, bounds),
                         )
                     ) as events,
                 ):  # fmt: skip
@@ -151,7 +151,7 @@ class Servicer(GenerationServiceServicer):
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         locale = request.locale or "en"
         async with self._providers.with_settings(provider, settings.settings) as made:
-            chosen = self._readers.choose(settings, made, model, request.scope, bounds)
+            chosen = self._verifiers.choose(settings, made, model, request.scope, bounds)
             found = await verify.verify(
                 request.statements, request.answer, request.sources, locale, chosen, time_remaining()
             )

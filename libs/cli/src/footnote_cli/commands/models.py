@@ -1,4 +1,4 @@
-"""`footnote models`: fetches small models for second opinions, so that they run on this machine."""
+"""`footnote models`: fetches small models that verify statements, so that they run on this machine."""
 
 from __future__ import annotations
 

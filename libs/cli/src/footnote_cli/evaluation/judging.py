@@ -1,4 +1,4 @@
-"""Judges statements with the real generation service, with one second reader or none."""
+"""Judges statements with the real generation service, with one verifier or none."""
 
 from __future__ import annotations
 

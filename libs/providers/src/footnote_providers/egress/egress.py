@@ -29,7 +29,7 @@ _ARTICLE = {
     Kind.EMBEDDING: "The embedding provider",
     Kind.MODEL: "The model provider",
     Kind.RERANKER: "The reranker",
-    Kind.VERIFIER: "The second opinion",
+    Kind.VERIFIER: "The verifier",
 }
 _SETTING = {
     Kind.EMBEDDING: "embedding.provider=builtin",

@@ -129,7 +129,7 @@ class PolicySettings(BaseSettings):
         default=None, description="Rerankers that may be used, in the same form."
     )
     allowed_verifier_providers: Annotated[tuple[str, ...], NoDecode] | None = Field(
-        default=None, description="Second opinions that may be used, in the same form."
+        default=None, description="Verifiers that may be used, in the same form."
     )
 
     @field_validator("local_hosts", *(f"allowed_{kind.value}_providers" for kind in Kind), mode="before")

@@ -1,4 +1,4 @@
-"""The suite for second opinions on statements: any object with generation's `ask`, which returns opinions."""
+"""The suite for verifiers of statements: any object with generation's `ask`, which returns opinions."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol

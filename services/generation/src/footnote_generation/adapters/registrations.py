@@ -14,10 +14,10 @@ from pydantic import BaseModel
 
 from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible, Preset
-from footnote_generation.adapters.opinions import EmbeddingOpinion, NliOpinion
+from footnote_generation.adapters.verifiers import EmbeddingVerifier, NliVerifier
 from footnote_generation.extractive.provider import Extractive
-from footnote_generation.ports import ModelProvider, OpinionSettings, SecondOpinion
-from footnote_generation.registry import MODEL_READER
+from footnote_generation.ports import ModelProvider, Verifier, VerifierSettings
+from footnote_generation.registry import MODEL_VERIFIER
 from footnote_generation.settings import Settings
 
 
@@ -60,41 +60,41 @@ def _chat(preset: Preset, settings: Settings) -> Registration[BaseModel, ModelPr
     return made
 
 
-def verifiers() -> Registry[SecondOpinion]:
+def verifiers() -> Registry[Verifier]:
     """Return the available verifiers: an NLI model, every embedding provider, and those of the group.
 
     Other packages add theirs in the group `footnote.verifiers`.
     """
 
-    def inference(wanted: Wanted[OpinionSettings]) -> SecondOpinion:
-        return NliOpinion(Path(wanted.model).expanduser(), wanted.settings.threshold, wanted.settings.timeout)
+    def inference(wanted: Wanted[VerifierSettings]) -> Verifier:
+        return NliVerifier(Path(wanted.model).expanduser(), wanted.settings.threshold, wanted.settings.timeout)
 
     nli = Registration(
         kind=Kind.VERIFIER,
         id="nli",
         display_name="Natural language inference on this machine",
-        settings=OpinionSettings,
+        settings=VerifierSettings,
         make=inference,
         local=True,
     )
-    return Registry(Kind.VERIFIER, [nli, *_by_embeddings()], taken=[OWN_VECTORS, MODEL_READER])
+    return Registry(Kind.VERIFIER, [nli, *_by_embeddings()], taken=[OWN_VECTORS, MODEL_VERIFIER])
 
 
-def _by_embeddings() -> Iterator[Registration[BaseModel, SecondOpinion]]:
+def _by_embeddings() -> Iterator[Registration[BaseModel, Verifier]]:
     for embedder in embedders.registrations().values():
         if embedder.id != OWN_VECTORS:
             yield _by_embedding(embedder)
 
 
-def _by_embedding(embedder: Registration[BaseModel, EmbeddingProvider]) -> Registration[BaseModel, SecondOpinion]:
-    def make(wanted: Wanted[OpinionSettings]) -> SecondOpinion:
-        return EmbeddingOpinion(embedder.id, wanted.model, wanted.settings.threshold, wanted.settings.timeout)
+def _by_embedding(embedder: Registration[BaseModel, EmbeddingProvider]) -> Registration[BaseModel, Verifier]:
+    def make(wanted: Wanted[VerifierSettings]) -> Verifier:
+        return EmbeddingVerifier(embedder.id, wanted.model, wanted.settings.threshold, wanted.settings.timeout)
 
     made = Registration(
         kind=Kind.VERIFIER,
         id=embedder.id,
         display_name=embedder.display_name,
-        settings=OpinionSettings,
+        settings=VerifierSettings,
         make=make,
         default_model=embedder.default_model,
         local=embedder.local,

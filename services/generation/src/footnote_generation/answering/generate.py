@@ -25,12 +25,12 @@ from footnote_text import locales
 
 from footnote_generation.answering import policy, summary
 from footnote_generation.answering.billing import Bill, Prices, price
+from footnote_generation.answering.late_verdicts import LateVerdicts
 from footnote_generation.answering.markers import MarkerScanner, Piece
-from footnote_generation.answering.model_reader import why_incomplete
-from footnote_generation.answering.readers import NO_READER, Chosen
-from footnote_generation.answering.reading import Reading
+from footnote_generation.answering.model_verifier import why_incomplete
 from footnote_generation.answering.retries import RetryPolicy, events_with_retries
 from footnote_generation.answering.summary import nearest
+from footnote_generation.answering.verifiers import NO_VERIFIER, ChosenVerifier
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Thought
@@ -40,7 +40,7 @@ from footnote_generation.verification.claims import Sentence, segment
 
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
-_USAGE_INTERVAL = 0.25  # seconds between reports of a second reader's cost
+_USAGE_INTERVAL = 0.25  # seconds between reports of the verifier's cost
 _ENDS = frozenset(".!?…؟۔।॥\n。！？")
 
 
@@ -55,7 +55,7 @@ class Delta:
 class Completed:
     """The finished answer; `first_token` is in seconds from the call, None if the model said nothing.
 
-    `verifier_failure` says why the second opinion is missing or incomplete, "" if it is not.
+    `verifier_failure` says why the verifier's opinion is missing or incomplete, "" if it is not.
     """
 
     answer: Answer
@@ -86,7 +86,7 @@ class _Answering:
     scanner: MarkerScanner
     policy: policy.Policy
     checker: Checker
-    reading: Reading
+    late: LateVerdicts
     swept: int = 0
     sent: int = 0
     done: list[Sentence] = field(default_factory=list)
@@ -124,9 +124,9 @@ class Generator:
         request: ModelRequest,
         strict: bool = False,
         remaining: float | None = None,
-        chosen: Chosen = NO_READER,
+        chosen: ChosenVerifier = NO_VERIFIER,
     ) -> AsyncGenerator[Event, None]:
-        """Stream an answer: words and footnotes as they are settled, a second reader's changes, one Completed.
+        """Stream an answer: words and footnotes as they are settled, the verifier's changes, one Completed.
 
         Closing the generator closes the model's stream. Raises Unavailable(PROVIDER_FAILED) when the model fails, after
         all its words so far have been passed on. Raises DeadlineExceeded when the model is too slow.
@@ -143,7 +143,7 @@ class Generator:
                 async for event in events:
                     yield event
         finally:
-            await state.reading.close()
+            await state.late.close()
 
     async def _run(
         self, state: _Answering, provider: ModelProvider, bill: Bill, remaining: float | None, started: float
@@ -163,7 +163,7 @@ class Generator:
                         continue
                     if first_token is None:
                         first_token = perf_counter() - started
-                    if bill.grown(event.text) is not None or state.reading.has_spent():
+                    if bill.grown(event.text) is not None or state.late.has_spent():
                         yield self._spent(bill, state)
                     shown = await off_loop(len(event.text), self._take, state, event.text)
                     if shown:
@@ -171,12 +171,12 @@ class Generator:
                     if not _ENDS.isdisjoint(shown) and self._worth_looking(state):
                         for citation in await self._settle(state):
                             yield citation
-                    if (revised := await state.reading.revised()) is not None:
+                    if (revised := await state.late.revised()) is not None:
                         yield revised
             except Exception as error:
                 if bill.closed(error) is not None:
                     yield self._spent(bill, state)
-                await state.reading.close()
+                await state.late.close()
                 state.checker.failure = state.checker.failure or "the answer was interrupted"
                 # The model's words before a failure are shown; the error then says that the answer is incomplete.
                 async for out in self._rest(state):
@@ -184,11 +184,11 @@ class Generator:
                 raise
         async for out in self._rest(state):
             yield out
-        while state.reading.last():
-            await state.reading.wait(_USAGE_INTERVAL)
-            if state.reading.has_spent():
+        while state.late.last():
+            await state.late.wait(_USAGE_INTERVAL)
+            if state.late.has_spent():
                 yield self._spent(bill, state)
-            if (revised := await state.reading.revised()) is not None:
+            if (revised := await state.late.revised()) is not None:
                 yield revised
         degradations = []
         if not state.writer.text.strip():
@@ -199,16 +199,18 @@ class Generator:
         answer = await self._answer(state, provider, bill, finished)
         if degradations:
             summary.wordless(answer)
-        failure = state.checker.failure or why_incomplete(state.checker.opinion)
+        failure = state.checker.failure or why_incomplete(state.checker.verifier)
         yield Completed(answer, first_token, failure, degradations, state.without_source)
 
     @staticmethod
     def _spent(bill: Bill, state: _Answering) -> Spent:
         usage = bill.so_far()
-        add_usage(usage, state.reading.usage)
+        add_usage(usage, state.late.usage)
         return Spent(usage)
 
-    def _start(self, request: ModelRequest, strict: bool, chosen: Chosen, remaining: float | None) -> _Answering:
+    def _start(
+        self, request: ModelRequest, strict: bool, chosen: ChosenVerifier, remaining: float | None
+    ) -> _Answering:
         warnings: list[str] = []
         system = "\n".join(item.text for item in request.messages if item.role == MESSAGE_ROLE_SYSTEM)
         not_found = phrases.not_found_sentences()
@@ -221,7 +223,7 @@ class Generator:
             {source.number: source for source in request.sources},
             request.locale,
             not_found,
-            chosen.reader,
+            chosen.verifier,
             chosen.why_not,
             request.question,
             chosen.name,
@@ -234,7 +236,7 @@ class Generator:
             scanner=MarkerScanner([source.filename for source in request.sources]),
             policy=policy.Policy(warnings, leak),
             checker=checker,
-            reading=Reading(checker, remaining),
+            late=LateVerdicts(checker, remaining),
             warnings=warnings,
         )
 
@@ -273,8 +275,8 @@ class Generator:
     async def _settle(self, state: _Answering, ended: bool = False) -> list[Citation]:
         """Check the newly settled sentences in a thread, and return their footnotes."""
         fresh, checked = await asyncio.to_thread(self._checked, state, ended)
-        if state.reading.wanted:
-            await state.reading.offer(fresh, checked)
+        if state.late.wanted:
+            await state.late.offer(fresh, checked)
         return [citation for item in checked for citation in item.citations]
 
     def _checked(self, state: _Answering, ended: bool) -> tuple[list[Sentence], list[Checked]]:
@@ -330,7 +332,7 @@ class Generator:
         writer = state.writer
         sentences = await asyncio.to_thread(self._sentences, state, True)
         while True:
-            checked = await state.checker.check(sentences, state.reading.limit())
+            checked = await state.checker.check(sentences, state.late.limit())
             pairs = zip(sentences, checked, strict=True)
             unfounded = [sentence for sentence, item in pairs if item.claim.support not in _SHOWN_STRICTLY]
             if not unfounded:
@@ -370,7 +372,7 @@ class Generator:
         usage = bill.ended(writer.text, finished)
         model = finished.model or state.request.model or provider.default_model
         price(usage, self._prices, model)
-        add_usage(usage, state.reading.usage)
+        add_usage(usage, state.late.usage)
         return Answer(
             text=writer.text,
             finish_reason=summary.finish_reason(state.request, writer.text, finished, citations, claims),

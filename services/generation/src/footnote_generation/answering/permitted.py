@@ -1,4 +1,4 @@
-"""Whether a model or a second opinion may receive texts, and which callers may choose which model."""
+"""Whether a model or a verifier may receive texts, and which callers may choose which model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.policy import Kind
 
 from footnote_generation.ports import ModelProvider
-from footnote_generation.registry import MODEL_READER, Providers
+from footnote_generation.registry import MODEL_VERIFIER, Providers
 from footnote_generation.settings import Settings
 
 
@@ -42,10 +42,10 @@ class Permitted:
         """Return an answer's maximum tokens: the setting, within the operator's limits for this caller."""
         return min(settings.max_tokens, self._egress.limits(scope, bounds.collections).max_tokens)
 
-    def why_no_opinion(self, scope: Scope, bounds: TextBounds) -> str:
-        """Return why the second opinion may not receive these texts, "" if it may or there is none."""
+    def why_no_verifier(self, scope: Scope, bounds: TextBounds) -> str:
+        """Return why the shared verifier may not receive these texts, "" if it may or there is none."""
         id, _, model = self._verifier.partition(":")
-        if id in ("", MODEL_READER):
+        if id in ("", MODEL_VERIFIER):
             return ""
         use = self._providers.use_of_verifier(id, model)
         try:
@@ -54,10 +54,10 @@ class Permitted:
             return refusal.message
         return ""
 
-    def why_no_reader(
+    def why_no_model(
         self, scope: Scope, provider: ModelProvider, model: str, bounds: TextBounds, *, chosen: bool
     ) -> str:
-        """Return why a language model, perhaps `chosen` by the caller, may not read these texts again; "" if it may."""
+        """Return why a model, perhaps `chosen` by the caller, may not read these texts to verify; "" if it may."""
         try:
             if chosen:
                 self.check(scope, provider, model, bounds)

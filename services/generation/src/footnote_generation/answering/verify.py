@@ -11,8 +11,8 @@ from footnote.types.v1.answer_pb2 import Citation, Claim, Source, Usage
 from footnote_kit.errors import InvalidArgument
 
 from footnote_generation.answering.markers import scan
-from footnote_generation.answering.model_reader import ModelReader, why_incomplete
-from footnote_generation.answering.readers import Chosen
+from footnote_generation.answering.model_verifier import ModelVerifier, why_incomplete
+from footnote_generation.answering.verifiers import ChosenVerifier
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.verification.checker import Checker
@@ -23,7 +23,7 @@ _MOST, _LONGEST, _LONGEST_ANSWER = 200, 8000, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Verdicts in the order of the statements; `failure` says why the second opinion is missing or incomplete."""
+    """Verdicts in the order of the statements; `failure` says why the opinion is missing or incomplete."""
 
     claims: list[Claim]
     citations: list[Citation]
@@ -55,23 +55,28 @@ async def verify(
     answer: str,
     sources: Sequence[Source],
     locale: str,
-    chosen: Chosen,
+    chosen: ChosenVerifier,
     remaining: float | None,
 ) -> Verified:
-    """Return the verdicts on statements or an answer's sentences; asks the chosen reader within the seconds left."""
+    """Return the verdicts on statements or an answer's sentences; asks the chosen verifier within the seconds left."""
     not_found = phrases.not_found_sentences()
     checker = Checker(
-        {one.number: one for one in sources}, locale, not_found, chosen.reader, chosen.why_not, reader=chosen.name
+        {one.number: one for one in sources},
+        locale,
+        not_found,
+        chosen.verifier,
+        chosen.why_not,
+        verifier_name=chosen.name,
     )
     text, sentences = (
         await asyncio.to_thread(_cut, answer, sources) if answer else ("", list(map(_sentence, statements)))
     )
     await asyncio.to_thread(checker.check_by_rules, sentences)
     checked = await checker.check(sentences, remaining)
-    usage = chosen.reader.usage if isinstance(chosen.reader, ModelReader) else Usage()
+    usage = chosen.verifier.usage if isinstance(chosen.verifier, ModelVerifier) else Usage()
     citations = [citation for item in checked for citation in item.citations]
     return Verified(
-        [item.claim for item in checked], citations, usage, checker.failure or why_incomplete(chosen.reader), text
+        [item.claim for item in checked], citations, usage, checker.failure or why_incomplete(chosen.verifier), text
     )
 
 

@@ -1,1 +1,1 @@
-"""Whether a source supports a statement: claims, their facts, contradictions, and second opinions."""
+"""Whether a source supports a statement: claims, their facts, contradictions, and opinions of verifiers."""

@@ -1,7 +1,7 @@
 """CELLS: checks a value under its headers, by the structure of the cell's table.
 
 A statement counts only if it has nothing but headers, a value and linking words ("of", "is"). Anything else is left to
-a reader.
+a verifier.
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ _OPENED, _CLOSED = re.compile(r"\( ?[$€£¥]? ?\Z"), re.compile(r" ?[$€£¥%
 def _differs_in_sign(rest: Sequence[Token], value: _Value, statement: str, decimal: str) -> bool | None:
     """Return whether a statement gives the one number in it another sign than the cell does; None if that is unclear.
 
-    A minus or brackets make it negative: "(1,250)". Words such as "a loss of 1,250" are left to a reader.
+    A minus or brackets make it negative: "(1,250)". Words such as "a loss of 1,250" are left to a verifier.
     """
     figures = [token.text for token in rest if token.text[0].isdigit()]
     if len(figures) != 1:

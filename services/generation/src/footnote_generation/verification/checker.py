@@ -33,14 +33,14 @@ from footnote_kit.logs import get_logger
 from footnote_generation.language import text_language
 from footnote_generation.language.places import Place
 from footnote_generation.language.quantities import find
-from footnote_generation.ports import Opinion, SecondOpinion
-from footnote_generation.verification import cells, lead_ins, opinion, values
+from footnote_generation.ports import Opinion, Verifier
+from footnote_generation.verification import cells, lead_ins, values, weighing
 from footnote_generation.verification.citing import Checked, cite
 from footnote_generation.verification.claims import Sentence, states_something
 from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.explanations import ClaimIssue, explain
 from footnote_generation.verification.judging import WRONG, Judgement, judge, likelihood
-from footnote_generation.verification.opinion import Passage, Read, Word
+from footnote_generation.verification.weighing import Passage, Stance, Weighed
 
 _log = get_logger(__name__)
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1, VERDICT_UNSUPPORTED: 0}
@@ -50,8 +50,8 @@ _Cited = tuple[int, Place | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question to a reader: whether passages of the cited sources support a statement."""
+class OpenStatement:
+    """A statement that the rules leave open, and the passages of its sources for the verifier."""
 
     key: _Key
     statement: str
@@ -65,51 +65,51 @@ class Checker:
     `question` is what the statements answer, "" if unknown: of a whole row, the footnote names the cell asked for.
     With `strict`, a sentence that says more than "not found" is a statement.
 
-    A reader, if there is one, is asked once about a statement and its sources. `failure` says why its opinion is
-    missing or incomplete. `reader` is its name, for the footnotes that it confirms.
+    The verifier, if there is one, is asked once about a statement and its sources. `failure` says why its opinion is
+    missing or incomplete. `verifier_name` is its model, for the footnotes that it confirms.
     """
 
     sources: Mapping[int, Source]
     locale: str
     not_found: Sequence[str] = ()
-    opinion: SecondOpinion | None = None
+    verifier: Verifier | None = None
     failure: str = ""
     question: str = ""
-    reader: str = ""
+    verifier_name: str = ""
     strict: bool = False
     _ready: dict[int, Evidence] = field(default_factory=dict)
-    _read: dict[_Key, Read] = field(default_factory=dict)
+    _weighed: dict[_Key, Weighed] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
     _judged: dict[Sentence, dict[_Cited, Judgement]] = field(default_factory=dict)
     _asked: set[_Key] = field(default_factory=set)
 
     async def check(self, sentences: Sequence[Sentence], limit: float | None = None) -> list[Checked]:
-        """Return the verdicts and footnotes of statements, after the reader if there is one.
+        """Return the verdicts and footnotes of statements, after the verifier if there is one.
 
-        All questions go into one call, of at most `limit` seconds.
+        All open ones go into one call, of at most `limit` seconds.
         """
-        questions = await asyncio.to_thread(self.questions, sentences)
-        opinions = await self.ask(questions, limit)
-        return await asyncio.to_thread(self._checked_with, sentences, questions, opinions)
+        asked = await asyncio.to_thread(self.open_statements, sentences)
+        opinions = await self.ask(asked, limit)
+        return await asyncio.to_thread(self._checked_with, sentences, asked, opinions)
 
     def _checked_with(
-        self, sentences: Sequence[Sentence], questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]
+        self, sentences: Sequence[Sentence], asked: Sequence[OpenStatement], opinions: Sequence[Sequence[Opinion]]
     ) -> list[Checked]:
-        self.apply(questions, opinions)
+        self.apply(asked, opinions)
         return self.check_by_rules(sentences)
 
     def check_by_rules(self, sentences: Sequence[Sentence]) -> list[Checked]:
-        """Return the same with the reader's opinions so far: CPU work of some milliseconds."""
+        """Return the same with the verifier's opinions so far: CPU work of some milliseconds."""
         for sentence in sentences:
             if sentence not in self._done:
                 self._done[sentence] = self._check(sentence)
         return [self._done[sentence] for sentence in sentences]
 
-    def questions(self, sentences: Sequence[Sentence]) -> list[Question]:
-        """Return the questions to a reader about these statements, without those already asked."""
-        if self.opinion is None or self.failure:
+    def open_statements(self, sentences: Sequence[Sentence]) -> list[OpenStatement]:
+        """Return the statements to ask the verifier about, without those already asked."""
+        if self.verifier is None or self.failure:
             return []
-        found: list[Question] = []
+        found: list[OpenStatement] = []
         for sentence, checked in zip(sentences, self.check_by_rules(sentences), strict=True):
             if not checked.citations or checked.claim.support == VERDICT_SUPPORTED:
                 continue
@@ -117,9 +117,9 @@ class Checker:
             if key in self._asked or any(one.settled for one in self._judged[sentence].values()):
                 continue
             self._asked.add(key)
-            passages = self._passages(key, self.opinion.most_passages)
+            passages = self._passages(key, self.verifier.most_passages)
             statement = f"{sentence.lead} {sentence.text}" if sentence.lead else sentence.text
-            found.append(Question(key, statement, tuple(passages)))
+            found.append(OpenStatement(key, statement, tuple(passages)))
         return found
 
     def _passages(self, key: _Key, most: int) -> list[Passage]:
@@ -133,32 +133,32 @@ class Checker:
             for _, start, end in self._evidence(number).nearest(text, most)
         ]
 
-    async def ask(self, questions: Sequence[Question], limit: float | None = None) -> Sequence[Sequence[Opinion]]:
-        """Return the opinions on questions, all in one call; none if it fails or times out, without a retry."""
-        reader = self.opinion
-        if reader is None or self.failure or not questions:
+    async def ask(self, statements: Sequence[OpenStatement], limit: float | None = None) -> Sequence[Sequence[Opinion]]:
+        """Return the opinions on statements, all in one call; none if it fails or times out, without a retry."""
+        verifier = self.verifier
+        if verifier is None or self.failure or not statements:
             return []
-        asked = [(one.statement, [passage.text for passage in one.passages]) for one in questions]
+        asked = [(one.statement, [passage.text for passage in one.passages]) for one in statements]
         try:
-            async with asyncio.timeout(reader.timeout if limit is None else min(limit, reader.timeout)):
-                return await reader.ask(asked)
-        except Exception as error:  # a reader of another package may raise anything; the rules' verdicts stand
+            async with asyncio.timeout(verifier.timeout if limit is None else min(limit, verifier.timeout)):
+                return await verifier.ask(asked)
+        except Exception as error:  # a verifier of another package may raise anything; the rules' verdicts stand
             name = type(error).__name__
             said = error.message if isinstance(error, FootnoteError) else f"it ended with {name}"
             self.failure = "no answer in time" if isinstance(error, TimeoutError) else said
             _log.warning("verifier_failed", error=name)
             return []
 
-    def apply(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
+    def apply(self, asked: Sequence[OpenStatement], opinions: Sequence[Sequence[Opinion]]) -> bool:
         """Apply opinions to the verdicts; return whether there was one."""
         heard: set[_Key] = set()
-        for one, found in zip(questions, opinions, strict=False):  # empty if the call failed
-            if self.opinion is None or not found or len(found) != len(one.passages):
+        for one, found in zip(asked, opinions, strict=False):  # empty if the call failed
+            if self.verifier is None or not found or len(found) != len(one.passages):
                 continue
             if not any(one.heard for one in found):
                 continue
             ready = {number: self._evidence(number) for number in one.key[2]}
-            self._read[one.key] = opinion.read(one.statement, one.passages, found, ready, self.opinion)
+            self._weighed[one.key] = weighing.weigh(one.statement, one.passages, found, ready, self.verifier)
             heard.add(one.key)
         self._done = {sentence: checked for sentence, checked in self._done.items() if _key(sentence) not in heard}
         return bool(heard)
@@ -177,7 +177,7 @@ class Checker:
             issue = ClaimIssue(CLAIM_REASON_NO_SOURCE_CITED)
             why = explain(issue, "", "", self.locale)
             return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=issue.reason, explanation=why), ())
-        verdicts = self._with_reader(sentence, self._by_rules(sentence))
+        verdicts = self._with_opinion(sentence, self._by_rules(sentence))
         citations = []
         for marker in sentence.markers:
             verdict = verdicts[marker.number, marker.place]
@@ -190,7 +190,7 @@ class Checker:
                 )
             )  # fmt: skip
             if verdict.basis == BASIS_READ:
-                citations[-1].reader = self.reader
+                citations[-1].reader = self.verifier_name
         best = _overall(list(verdicts.values()))
         issue = best.issue
         about = next((at for at, one in enumerate(citations) if verdicts[_cited(sentence)[at]] is best), 0)
@@ -247,32 +247,32 @@ class Checker:
         issue = ClaimIssue(CLAIM_REASON_NOT_IN_SOURCE, stated=lacking.text)
         return {key: replace(one, support=VERDICT_UNSUPPORTED, score=WRONG, issue=issue) for key, one in known.items()}
 
-    def _with_reader(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
-        """Return the verdicts after a reader's opinion on a statement; settled ones stay."""
-        said = self._read.get(_key(sentence))
+    def _with_opinion(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
+        """Return the verdicts after the verifier's opinion on a statement; settled ones stay."""
+        said = self._weighed.get(_key(sentence))
         if said is None or any(one.settled for one in known.values()):
             return known
         return {key: _after(one, said, key[0]) for key, one in known.items()}
 
 
-def _after(known: Judgement, said: Read, number: int) -> Judgement:
-    """Return a verdict after a reader's opinion on a statement, for one of its cited sources."""
+def _after(known: Judgement, said: Weighed, number: int) -> Judgement:
+    """Return a verdict after the verifier's opinion on a statement, for one of its cited sources."""
     spans = said.quotes.get(number, ())
     start, end = _shown(spans) if spans else (known.start, known.end)
-    if said.word is Word.SUPPORTS and not said.veto:
+    if said.stance is Stance.SUPPORTS and not said.veto:
         if spans:
             return Judgement(VERDICT_SUPPORTED, said.score, start, end, basis=BASIS_READ)
         return replace(known, support=VERDICT_NOT_CONFIRMED, issue=ClaimIssue(CLAIM_REASON_PARTLY_IN_SOURCE))
-    if said.word is Word.CONTRADICTS:
+    if said.stance is Stance.CONTRADICTS:
         if spans or not said.quotes:
             issue = ClaimIssue(CLAIM_REASON_SECOND_OPINION)
             return Judgement(VERDICT_UNSUPPORTED, WRONG, start, end, issue)
         return known
-    if said.word is Word.UNSURE:
+    if said.stance is Stance.UNSURE:
         if known.support == VERDICT_UNSUPPORTED:
             return known
         return replace(known, issue=ClaimIssue(CLAIM_REASON_READER_UNSURE))
-    if said.word is Word.ALIKE:
+    if said.stance is Stance.ALIKE:
         return known if known.support == VERDICT_UNSUPPORTED else replace(known, score=said.score)
     # Vetoed, or supported in part: neither confirmed nor known to be wrong.
     issue = (

@@ -1,4 +1,4 @@
-"""Judges a statement against one source without a reader: QUOTED, CELLS, or a differing value."""
+"""Judges a statement against one source without a verifier: QUOTED, CELLS, or a differing value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SHOWN = 80  # characters shown of a place's text
 class Judgement:
     """A verdict on a statement against one source; `start:end` is its support, or the most similar place.
 
-    `cell` is the single cell concerned. `settled` means that no reader is asked about it.
+    `cell` is the single cell concerned. `settled` means that no verifier is asked about it.
     """
 
     support: Verdict.ValueType
@@ -57,7 +57,7 @@ class Judgement:
 
 
 def judge(statement: str, lead: str, evidence: Evidence, named: Named | None, mark: str = "") -> Judgement:
-    """Return the verdict without a reader; `lead` introduces the statement, `named` is the place that it names.
+    """Return the verdict without a verifier; `lead` introduces the statement, `named` is the place that it names.
 
     `mark` is that of the statement's list item.
     """

@@ -1,4 +1,4 @@
-"""A language model as second reader: a verdict and quotes for each statement, many statements per call.
+"""A language model as verifier: a verdict and quotes for each statement, many statements per call.
 
 A verdict counts only if its quotes are in the passage that the model was asked about. Verdicts on unknown statements,
 or two for one statement, are ignored. An unreadable answer is a failure, not an opinion.
@@ -23,7 +23,7 @@ from footnote_text import tokens
 
 from footnote_generation.answering import billing
 from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
-from footnote_generation.ports import Asked, Finished, ModelProvider, ModelRequest, Opinion, SecondOpinion, Stop, Words
+from footnote_generation.ports import Asked, Finished, ModelProvider, ModelRequest, Opinion, Stop, Verifier, Words
 
 _NOTHING = Opinion(0.0)
 _UNASKED = Opinion(0.0, heard=False)
@@ -70,14 +70,14 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of the second readings of one answer: calls, tokens of prompts and answers together, seconds per call."""
+    """Limits of the verification of one answer: calls, tokens of prompts and answers together, seconds per call."""
 
     calls: int = 3
     tokens: int = 12_000
     seconds: float = 20.0
 
 
-class ModelReader:
+class ModelVerifier:
     """Asks a model about the statements of one answer; one instance per answer, for its own budget and usage."""
 
     enough = 0.8
@@ -214,11 +214,11 @@ class ModelReader:
         billing.price(self.usage, self._prices, self._model or self._provider.default_model)
 
 
-def why_incomplete(reader: SecondOpinion | None) -> str:
-    """Return why a reader's opinion is missing or incomplete, "" if it is complete."""
-    if not isinstance(reader, ModelReader) or not reader.left_out:
+def why_incomplete(verifier: Verifier | None) -> str:
+    """Return why a verifier's opinion is incomplete, "" if it is complete."""
+    if not isinstance(verifier, ModelVerifier) or not verifier.left_out:
         return ""
-    return f"its budget did not allow to ask about {reader.left_out} of the statements"
+    return f"its budget did not allow to ask about {verifier.left_out} of the statements"
 
 
 def _read(text: str, count: int) -> dict[int, tuple[str, list[str]]]:
@@ -272,7 +272,7 @@ def _opinion(verdict: str, given: Sequence[str], passage: str) -> Opinion:
 
 
 def _unreadable(what: str) -> Unavailable:
-    return Unavailable(f"The second reader's answer {what}.", reason="PROVIDER_FAILED")
+    return Unavailable(f"The verifier's answer {what}.", reason="PROVIDER_FAILED")
 
 
 _SAME = {

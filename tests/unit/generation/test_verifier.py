@@ -1,14 +1,14 @@
-"""A second opinion on statements: what it may raise, what it may lower, what it must leave alone."""
+"""A verifier's opinion of statements: what it may raise, what it may lower, what it must leave alone."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from footnote.types.v1 import answer_pb2 as types
-from footnote_generation.adapters.opinions import EmbeddingOpinion, NliOpinion, windows
 from footnote_generation.adapters.registrations import verifiers
-from footnote_generation.ports import Asked, Opinion, SecondOpinion
-from footnote_generation.registry import second_opinion
+from footnote_generation.adapters.verifiers import EmbeddingVerifier, NliVerifier, windows
+from footnote_generation.ports import Asked, Opinion, Verifier
+from footnote_generation.registry import shared_verifier
 from footnote_generation.settings import Settings
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
@@ -19,16 +19,16 @@ SOURCE = "The crew vacated the premises on 3 May 2021. The Zephyr weighs 38 kg. 
 
 
 @pytest.fixture
-def nli(tmp_path: Path) -> NliOpinion:
+def nli(tmp_path: Path) -> NliVerifier:
     """Knows that "left" is said of what "vacated" is, and takes "crowded" for the contrary of anything."""
     words = {"left": "ENTAILMENT", "vacated": "ENTAILMENT", "crowded": "CONTRADICTION", "heavier": "ENTAILMENT"}
-    return NliOpinion(write_model(tmp_path / "nli", words), 0, 5)
+    return NliVerifier(write_model(tmp_path / "nli", words), 0, 5)
 
 
-async def support_of(opinion: SecondOpinion | None, statement: str) -> tuple[str, str]:
+async def support_of(verifier: Verifier | None, statement: str) -> tuple[str, str]:
     """Return verdict and quote of a statement about SOURCE."""
     source = types.Source(number=1, text=SOURCE)
-    checker = Checker({1: source}, "en", opinion=opinion)
+    checker = Checker({1: source}, "en", verifier=verifier)
     text = f"{statement} [1]"
     marker = PlacedMarker(len(statement) + 1, len(text), 1)
     (checked,) = await checker.check(segment(text, [marker]))
@@ -36,7 +36,7 @@ async def support_of(opinion: SecondOpinion | None, statement: str) -> tuple[str
     return verdict, checked.citations[0].quote
 
 
-async def test_a_paraphrase_that_the_rules_cannot_follow_is_raised_and_quoted(nli: NliOpinion) -> None:
+async def test_a_paraphrase_that_the_rules_cannot_follow_is_raised_and_quoted(nli: NliVerifier) -> None:
     statement = "The workers left the building on 3 May 2021."
     assert (await support_of(None, statement))[0] != "SUPPORTED"
     assert await support_of(nli, statement) == ("SUPPORTED", "The crew vacated the premises on 3 May 2021.")
@@ -50,18 +50,18 @@ async def test_a_paraphrase_that_the_rules_cannot_follow_is_raised_and_quoted(nl
         "The Zephyr is heavier than thought at 38 g.",
     ],
 )
-async def test_other_numbers_units_and_names_are_never_raised(nli: NliOpinion, statement: str) -> None:
+async def test_other_numbers_units_and_names_are_never_raised(nli: NliVerifier, statement: str) -> None:
     assert (await support_of(nli, statement))[0] != "SUPPORTED"
 
 
 async def test_what_it_contradicts_is_lowered_but_no_quotation(tmp_path: Path) -> None:
-    contrary = NliOpinion(write_model(tmp_path / "contrary", {"weighs": "CONTRADICTION"}), 0, 5)
+    contrary = NliVerifier(write_model(tmp_path / "contrary", {"weighs": "CONTRADICTION"}), 0, 5)
     statement = "The Zephyr has a weight of 38 kg."
     assert (await support_of(None, statement))[0] == "NOT_CONFIRMED"
     assert (await support_of(contrary, statement))[0] == "UNSUPPORTED"
     # A quotation of the source needs no reader.
     assert (await support_of(contrary, "The Zephyr weighs 38 kg."))[0] == "SUPPORTED"
-    silent = NliOpinion(write_model(tmp_path / "silent", {}), 0, 5)
+    silent = NliVerifier(write_model(tmp_path / "silent", {}), 0, 5)
     assert (await support_of(silent, statement))[0] == "NOT_CONFIRMED"
 
 
@@ -89,7 +89,7 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
             return None
 
     down = Down()
-    checker = Checker({1: types.Source(number=1, text=SOURCE)}, "en", opinion=down)
+    checker = Checker({1: types.Source(number=1, text=SOURCE)}, "en", verifier=down)
     text = "The Zephyr is 38 kg heavy [1]. No visitor may smoke [1]."
     markers = [PlacedMarker(place, place + 3, 1) for place in (text.index("[1]"), text.rindex("[1]"))]
     checked = await checker.check(segment(text, markers))
@@ -119,7 +119,7 @@ async def test_likeness_alone_raises_nothing(statement: str) -> None:
     assert (await support_of(Alike(True), statement))[0] == "SUPPORTED"
 
 
-async def test_probabilities_follow_the_folders_labels(nli: NliOpinion) -> None:
+async def test_probabilities_follow_the_folders_labels(nli: NliVerifier) -> None:
     ((entailed, neutral, contrary),) = await nli.ask([("anything", ["they left", "nothing known", "it was crowded"])])
     assert entailed.supports > 0.99
     assert neutral.supports == pytest.approx(1 / 3)
@@ -127,24 +127,24 @@ async def test_probabilities_follow_the_folders_labels(nli: NliOpinion) -> None:
 
 
 def test_settings_choose_the_verifier_and_wrong_ones_are_refused(tmp_path: Path) -> None:
-    assert second_opinion(Settings(), verifiers()) is None
+    assert shared_verifier(Settings(), verifiers()) is None
     write_model(tmp_path / "model", {})
-    assert isinstance(second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}"), verifiers()), NliOpinion)
-    built = second_opinion(Settings(verifier="builtin:", verifier_threshold=0.7), verifiers())
-    assert isinstance(built, EmbeddingOpinion)
+    assert isinstance(shared_verifier(Settings(verifier=f"nli:{tmp_path / 'model'}"), verifiers()), NliVerifier)
+    built = shared_verifier(Settings(verifier="builtin:", verifier_threshold=0.7), verifiers())
+    assert isinstance(built, EmbeddingVerifier)
     assert built.enough == 0.7
     for wrong in ("nli:", f"nli:{tmp_path}", "nowhere:model"):
         with pytest.raises(InvalidArgument) as caught:
-            second_opinion(Settings(verifier=wrong), verifiers())
+            shared_verifier(Settings(verifier=wrong), verifiers())
         assert caught.value.reason == "PROVIDER_INVALID"
     (tmp_path / "model" / "config.json").write_text('{"id2label": {"0": "LABEL_0"}}')
     with pytest.raises(InvalidArgument):
-        second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}"), verifiers())
+        shared_verifier(Settings(verifier=f"nli:{tmp_path / 'model'}"), verifiers())
 
 
 async def test_a_long_premise_is_read_in_windows_and_absence_is_no_contradiction(tmp_path: Path) -> None:
     filler = "Nothing of note was reported from the site that day. " * 60
-    model = NliOpinion(write_model(tmp_path / "nli", {"left": "ENTAILMENT", "crowded": "CONTRADICTION"}), 0, 5)
+    model = NliVerifier(write_model(tmp_path / "nli", {"left": "ENTAILMENT", "crowded": "CONTRADICTION"}), 0, 5)
     asked = [
         ("They went.", [filler + "They left.", f"It was crowded. {filler}", f"It was crowded. {filler} They left."])
     ]
@@ -158,7 +158,7 @@ async def test_a_long_premise_is_read_in_windows_and_absence_is_no_contradiction
 
 
 async def test_an_opinion_on_a_list_item_is_not_that_on_an_equal_one_of_another_list() -> None:
-    class Reader:
+    class Scripted:
         enough, sees_contradictions, most_passages, timeout = 0.8, True, 0, 5.0
 
         async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
@@ -175,7 +175,7 @@ async def test_an_opinion_on_a_list_item_is_not_that_on_an_equal_one_of_another_
     item = "- two days of remote work a week [1]\n"
     text = f"Lyon gives its people this:\n{item}\nParis gives its people this:\n{item}"
     markers = [PlacedMarker(at, at + 3, 1) for at in (text.find("[1]"), text.rfind("[1]"))]
-    checked = await Checker({1: source}, "en", opinion=Reader()).check(segment(text, markers))
+    checked = await Checker({1: source}, "en", verifier=Scripted()).check(segment(text, markers))
     verdicts = [one.claim.support for one in checked if one.citations]
     assert verdicts == [types.VERDICT_SUPPORTED, types.VERDICT_UNSUPPORTED]
 

@@ -1,4 +1,4 @@
-"""A second reader during the stream: the rules' verdicts are sent first, the reader's changes follow."""
+"""Verdicts that change during the stream: the rules' are sent first, and the verifier's changes follow."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from time import perf_counter
 
 from footnote.types.v1.answer_pb2 import ClaimsRevised, Usage
 
-from footnote_generation.answering.model_reader import ModelReader
+from footnote_generation.answering.model_verifier import ModelVerifier
 from footnote_generation.ports import Opinion
-from footnote_generation.verification.checker import Checker, Question
+from footnote_generation.verification.checker import Checker, OpenStatement
 from footnote_generation.verification.citing import Checked
 from footnote_generation.verification.claims import Sentence
 
@@ -18,7 +18,7 @@ _BATCH = 8  # statements that justify a call before the answer's end
 _MARGIN = 0.5  # seconds of the call reserved for the steps after it
 
 
-class Reading:
+class LateVerdicts:
     """Asks about settled statements in batches, one call at a time; opinions apply only in `revised`."""
 
     def __init__(self, checker: Checker, remaining: float | None = None) -> None:
@@ -26,31 +26,31 @@ class Reading:
         self._end = None if remaining is None else perf_counter() + remaining - _MARGIN
         self._sentences: list[Sentence] = []
         self._shown: dict[Sentence, Checked] = {}
-        self._waiting: list[Question] = []
-        self._asked: list[Question] = []
+        self._waiting: list[OpenStatement] = []
+        self._asked: list[OpenStatement] = []
         self._spent = 0
         self._task: asyncio.Task[Sequence[Sequence[Opinion]]] | None = None
 
     @property
     def wanted(self) -> bool:
-        """Whether there is a reader to ask."""
-        return self._checker.opinion is not None
+        """Whether there is a verifier to ask."""
+        return self._checker.verifier is not None
 
     @property
     def usage(self) -> Usage:
-        """The reader's usage so far, empty unless it is a model."""
-        reader = self._checker.opinion
-        return reader.usage if isinstance(reader, ModelReader) else Usage()
+        """The verifier's usage so far, empty unless it is a language model."""
+        verifier = self._checker.verifier
+        return verifier.usage if isinstance(verifier, ModelVerifier) else Usage()
 
     def limit(self) -> float | None:
-        """Return the time limit of a call in seconds, None for the reader's own only."""
+        """Return the time limit of a call in seconds, None for the verifier's own only."""
         return None if self._end is None else max(0.0, self._end - perf_counter())
 
     async def offer(self, sentences: Sequence[Sentence], shown: Sequence[Checked]) -> None:
         """Take sentences whose verdicts have gone out; when enough are waiting, start a call."""
         self._sentences += sentences
         self._shown.update(zip(sentences, shown, strict=True))
-        self._waiting += await asyncio.to_thread(self._checker.questions, sentences)
+        self._waiting += await asyncio.to_thread(self._checker.open_statements, sentences)
         if len(self._waiting) >= _BATCH:
             self._begin()
 

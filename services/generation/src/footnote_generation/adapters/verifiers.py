@@ -1,4 +1,4 @@
-"""Second opinions of local models: natural language inference (an ONNX classifier), or likeness of embeddings."""
+"""Verifiers without a language model: natural language inference (an ONNX classifier), or likeness of embeddings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENOUGH = 0.9
 _WINDOW, _STEP = 1200, 900  # characters of a premise read at once, well below 512 tokens
 
 
-class NliOpinion:
+class NliVerifier:
     """Reads passage and statement together; the classes' names come from the folder's config.json."""
 
     most_passages = 6
@@ -81,7 +81,7 @@ def _classes(config: Path) -> tuple[int, int | None]:
 ALIKE_ENOUGH = 0.9
 
 
-class EmbeddingOpinion:
+class EmbeddingVerifier:
     """Cosine of embeddings, with any registered embedding provider."""
 
     most_passages = 24

@@ -1,4 +1,4 @@
-"""Weighs a reader's opinion: it counts only with quotes from the sources, and numbers and names can veto it."""
+"""Weighs a verifier's opinion: it counts only with quotes from the sources, and numbers and names can veto it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from enum import Enum
 
 from footnote_generation.language import text_language
 from footnote_generation.language.quantities import find
-from footnote_generation.ports import Opinion, SecondOpinion
+from footnote_generation.ports import Opinion, Verifier
 from footnote_generation.verification import values
 from footnote_generation.verification.evidence import Evidence, roots
 
 CONTRADICTED_AT = 0.8
-"""A reader's contradiction counts from here on; models that only measure similarity never reach it."""
+"""A verifier's contradiction counts from here on; models that only measure similarity never reach it."""
 PARTLY_AT = 0.5
 _NAME = re.compile(r"(?<=[^\W\d_.!?:;\n\"“„«(] )[^\W\d_][^\W\d_]{2,}")
 _ALL_NOUNS = frozenset({"de"})
 """Languages that capitalise every noun: a capital does not show a name there."""
 
 
-class Word(Enum):
-    """A reader's verdict."""
+class Stance(Enum):
+    """What a verifier says of a statement."""
 
     SUPPORTS = 1
     PARTLY = 2
@@ -32,10 +32,10 @@ class Word(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A reader's opinion on a statement: its certainty, quotes by source number, and a word for a veto."""
+class Weighed:
+    """A verifier's opinion on a statement: its certainty, quotes by source number, and the word that vetoes it."""
 
-    word: Word
+    stance: Stance
     score: float
     quotes: Mapping[int, tuple[tuple[int, int], ...]]
     veto: str = ""
@@ -43,7 +43,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The reader's input: a text, and the source and start of each stretch of it."""
+    """The verifier's input: a text, and the source and start of each stretch of it."""
 
     text: str
     pieces: tuple[tuple[int, int, int, int], ...]
@@ -70,31 +70,31 @@ class Passage:
         return found
 
 
-def read(
+def weigh(
     statement: str,
     passages: Sequence[Passage],
     opinions: Sequence[Opinion],
     evidence: Mapping[int, Evidence],
-    reader: SecondOpinion,
-) -> Read:
+    verifier: Verifier,
+) -> Weighed:
     """Combine opinions on passages, best passage first; quotes are widened to whole parts."""
-    enough = reader.enough
+    enough = verifier.enough
     ranked = sorted(zip(passages, opinions, strict=True), key=lambda item: -item[1].supports)
     passage, best = ranked[0]
-    if not reader.sees_contradictions:
-        return Read(Word.ALIKE, best.supports, {})  # similarity says nothing about truth
+    if not verifier.sees_contradictions:
+        return Weighed(Stance.ALIKE, best.supports, {})  # similarity says nothing about truth
     if best.supports >= PARTLY_AT and best.contradicts < CONTRADICTED_AT:
         whole = {number: tuple(evidence[number].around(spans)) for number, spans in passage.quoted(best.spans).items()}
         if not _on_subject(statement, whole, evidence):
-            return Read(Word.UNSURE, 0.0, {})
+            return Weighed(Stance.UNSURE, 0.0, {})
         if best.supports < enough:
-            return Read(Word.PARTLY, best.supports, whole)
-        return Read(Word.SUPPORTS, best.supports, whole, _veto(statement, whole, evidence))
+            return Weighed(Stance.PARTLY, best.supports, whole)
+        return Weighed(Stance.SUPPORTS, best.supports, whole, _veto(statement, whole, evidence))
     passage, worst = max(ranked, key=lambda item: item[1].contradicts)
     if worst.contradicts >= CONTRADICTED_AT:
         spans = {number: tuple(found) for number, found in passage.quoted(worst.spans).items()}
-        return Read(Word.CONTRADICTS, 1 - worst.contradicts, spans)
-    return Read(Word.UNSURE, max(best.supports, 0.0), {})
+        return Weighed(Stance.CONTRADICTS, 1 - worst.contradicts, spans)
+    return Weighed(Stance.UNSURE, max(best.supports, 0.0), {})
 
 
 def _on_subject(
@@ -112,7 +112,7 @@ def _on_subject(
 
 
 def _veto(statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]) -> str:
-    """Return a number, date or name of a statement that is missing where a reader sees it, "" if all are there."""
+    """Return a number, date or name of a statement that is missing where the verifier sees it, "" if all are there."""
     language = text_language.of(statement, evidence[next(iter(quotes))].language)
     given = [one for number in quotes for one in evidence[number].above]
     for number, spans in quotes.items():

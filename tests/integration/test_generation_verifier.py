@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tables of cases
-"""A language model as second reader, behind the real client: what it may change, and that no lie of it raises a verdict."""
+"""A language model as verifier, behind the real client: what it may change, and that no lie of it raises a verdict."""
 
 import json
 import random
@@ -34,7 +34,7 @@ Read = Callable[[dict[str, Any]], Sequence[Step]]
 
 
 def verdicts(*items: tuple[int, str, str]) -> Sequence[Step]:
-    """A well-formed answer of a second reader."""
+    """A well-formed answer of a verifier."""
     listed = [{"statement": number, "verdict": verdict, "quote": quote} for number, verdict, quote in items]
     return [Say([json.dumps({"verdicts": listed}, ensure_ascii=False)]), Finish()]
 
@@ -46,7 +46,7 @@ def several(*items: tuple[int, str, list[Any]]) -> Sequence[Step]:
 
 
 def payload(body: dict[str, Any]) -> dict[str, Any]:
-    """What a second reader was asked."""
+    """What a verifier was asked."""
     found: dict[str, Any] = json.loads(body["messages"][-1]["content"])
     return found
 
@@ -64,7 +64,7 @@ async def model() -> AsyncIterator[ModelServer]:
 
 @pytest.fixture
 async def stub(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[GenerationServiceStub]:
-    """A stub of generation that asks the model and gives it two seconds as second reader."""
+    """A stub of generation that asks the model and gives it two seconds as verifier."""
     monkeypatch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
@@ -223,7 +223,7 @@ async def test_a_statement_may_rest_on_two_sentences_that_are_quoted(
     assert completed.answer.citations[0].quote.strip() == f"{one} {two}"
 
 
-async def test_strict_mode_waits_for_the_reader(model: ModelServer, stub: GenerationServiceStub) -> None:
+async def test_strict_mode_waits_for_the_verifier(model: ModelServer, stub: GenerationServiceStub) -> None:
     said = f"{PARAPHRASE} People went home that spring [1]."
     plays(model, said, lambda body: verdicts((1, "supported", QUOTE)))
     completed = (await ask(stub, strict=True))[-1].completed

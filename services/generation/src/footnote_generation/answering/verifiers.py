@@ -1,4 +1,4 @@
-"""Chooses an answer's second reader: none, the deployment's own, or a language model if the policy allows it."""
+"""Chooses an answer's verifier: none, the deployment's own, or a language model if the policy allows it."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
 
-from footnote_generation.answering.model_reader import Budget, ModelReader
+from footnote_generation.answering.model_verifier import Budget, ModelVerifier
 from footnote_generation.answering.permitted import Permitted
-from footnote_generation.ports import ModelProvider, SecondOpinion
-from footnote_generation.registry import MODEL_READER, Providers
+from footnote_generation.ports import ModelProvider, Verifier
+from footnote_generation.registry import MODEL_VERIFIER, Providers
 from footnote_generation.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A second reader for one answer, or None; `why_not` says why a wanted one is not permitted.
+class ChosenVerifier:
+    """The verifier of one answer, or None; `why_not` says why a wanted one is not permitted.
 
     `name` is its model, for people: footnotes that it confirms say it.
     """
 
-    reader: SecondOpinion | None = None
+    verifier: Verifier | None = None
     why_not: str = ""
     name: str = ""
 
 
-NO_READER = Chosen()
+NO_VERIFIER = ChosenVerifier()
 
 
-class Readers:
+class Verifiers:
     """Chooses by the settings of the deployment and of the question."""
 
-    def __init__(
-        self, settings: Settings, providers: Providers, permitted: Permitted, opinion: SecondOpinion | None
-    ) -> None:
+    def __init__(self, settings: Settings, providers: Providers, permitted: Permitted, shared: Verifier | None) -> None:
         self._settings = settings
         self._providers = providers
         self._permitted = permitted
-        self._opinion = opinion
+        self._shared = shared
         self._budget = Budget(
             settings.verifier_calls, settings.verifier_tokens, settings.verifier_timeout or Budget().seconds
         )
@@ -49,7 +47,7 @@ class Readers:
     def _by_name(self, verifier: str) -> tuple[ModelProvider, str] | None:
         """Return provider and model of `model:<provider>:<model>`; InvalidArgument for an unknown provider."""
         kind, _, named = verifier.partition(":")
-        if kind != MODEL_READER or not named:
+        if kind != MODEL_VERIFIER or not named:
             return None
         id, _, model = named.partition(":")
         provider = self._providers.get(id)
@@ -57,23 +55,25 @@ class Readers:
 
     def choose(
         self, settings: GenerationSettings, provider: ModelProvider, model: str, scope: Scope, bounds: TextBounds
-    ) -> Chosen:
-        """Return the second reader of an answer by this provider and model."""
+    ) -> ChosenVerifier:
+        """Return the verifier of an answer by this provider and model."""
         if not settings.second_opinion:
-            return NO_READER
-        if self._opinion is not None:
-            why_not = self._permitted.why_no_opinion(scope, bounds)
-            return Chosen(None, why_not) if why_not else Chosen(self._opinion, name=_name(self._settings.verifier))
+            return NO_VERIFIER
+        if self._shared is not None:
+            why_not = self._permitted.why_no_verifier(scope, bounds)
+            if why_not:
+                return ChosenVerifier(None, why_not)
+            return ChosenVerifier(self._shared, name=_name(self._settings.verifier))
         if self._named is not None:
             provider, model = self._named
         if provider.id == "builtin":
-            return NO_READER
+            return NO_VERIFIER
         chosen = self._named is None
-        why_not = self._permitted.why_no_reader(scope, provider, model, bounds, chosen=chosen)
+        why_not = self._permitted.why_no_model(scope, provider, model, bounds, chosen=chosen)
         if why_not:
-            return Chosen(None, why_not)
-        reader = ModelReader(provider, model, self._budget, self._settings.prices)
-        return Chosen(reader, name=model or provider.default_model)
+            return ChosenVerifier(None, why_not)
+        verifier = ModelVerifier(provider, model, self._budget, self._settings.prices)
+        return ChosenVerifier(verifier, name=model or provider.default_model)
 
 
 def _name(verifier: str) -> str:
