@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from footnote_generation import registry as module
-from footnote_generation.registry import Windows
+from footnote_generation.registry import ContextWindows
 from footnote_kit.epochs import Epoch
 
 MODEL: Any = SimpleNamespace(id="p")
@@ -24,9 +24,9 @@ class Known:
         return self.now
 
 
-def made(tmp_path: Path) -> tuple[Known, Windows, Epoch]:
+def made(tmp_path: Path) -> tuple[Known, ContextWindows, Epoch]:
     known, epoch = Known(), Epoch(tmp_path / "epoch")
-    return known, Windows(cast(Any, known), epoch), epoch
+    return known, ContextWindows(cast(Any, known), epoch), epoch
 
 
 def test_a_call_that_teaches_nothing_leaves_the_epoch(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ from footnote_edge.adapters.samples import SAMPLES
 from footnote_edge.api.services import Services
 from footnote_edge.api.system import about
 from footnote_edge.asking.answer_access import AnswerAccess
+from footnote_edge.asking.answerers import Answerers
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.memory_search import MemorySearch
 from footnote_edge.asking.question import Tools
-from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import CollectionFinder
 from footnote_edge.composition import Components, build_components, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
@@ -136,7 +136,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
     tools = Tools(
         stages=base.stages,
         collections=CollectionFinder(base.stages, base.collection_epochs, call),
-        windows=Windows(base.stages, base.generation_epochs),
+        answerers=Answerers(base.stages, base.generation_epochs),
         conversations=history.conversations,
         recall=MemorySearch(base.stages, history.conversations),
         answers=history.answers,

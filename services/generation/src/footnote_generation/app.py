@@ -12,7 +12,7 @@ from footnote_providers.egress.egress import Egress
 from footnote_text import language
 
 from footnote_generation.adapters.registrations import models, verifiers
-from footnote_generation.registry import Providers, Windows, shared_verifier
+from footnote_generation.registry import ContextWindows, Providers, shared_verifier
 from footnote_generation.servicer import Servicer
 from footnote_generation.settings import Settings
 
@@ -24,7 +24,7 @@ async def build(runtime: Runtime) -> App:
     providers = Providers(settings, models(settings), registered, Egress.load())
     verifier = await asyncio.to_thread(shared_verifier, settings, registered)
     epoch = Epoch(path_of(runtime.data_dir, "generation"))
-    windows = Windows(providers, epoch)
+    windows = ContextWindows(providers, epoch)
 
     async def close_epoch() -> None:
         epoch.close()

@@ -123,7 +123,7 @@ class Providers:
 _MOST_REPORTED = 1024
 
 
-class Windows:
+class ContextWindows:
     """Reports window sizes, and starts a new epoch when one differs from the reported size."""
 
     def __init__(self, providers: Providers, epoch: Epoch) -> None:

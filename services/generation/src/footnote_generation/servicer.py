@@ -47,7 +47,7 @@ from footnote_generation.answering.rewriting import rewrite
 from footnote_generation.answering.side_calls import SideCalls, make_title
 from footnote_generation.answering.verifiers import Verifiers
 from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, Verifier
-from footnote_generation.registry import Providers, Windows
+from footnote_generation.registry import ContextWindows, Providers
 from footnote_generation.settings import Settings
 
 _log = get_logger(__name__)
@@ -65,7 +65,7 @@ class Servicer(GenerationServiceServicer):
         settings: Settings,
         providers: Providers,
         verifier: Verifier | None,
-        windows: Windows,
+        windows: ContextWindows,
         deployment: GenerationSettings | None = None,
     ) -> None:
         self._providers = providers

@@ -15,8 +15,8 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.table_pb2 import TableComputation, TableDescription
 from footnote_edge.asking import tables
+from footnote_edge.asking.answerers import Answerer
 from footnote_edge.asking.tables import why_not
-from footnote_edge.asking.windows import Window
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotOffered, Unavailable
 
 EMPTY = TableComputation()
@@ -56,8 +56,8 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
     async def settings() -> None:
         pass
 
-    async def window() -> Window:
-        return Window()
+    async def answerer() -> Answerer:
+        return Answerer()
 
     class Ingestion:
         async def ComputeAnswer(self, request: Any, timeout: float) -> None:
@@ -70,26 +70,26 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
     )  # fmt: skip
     task = asyncio.ensure_future(settings())
     draft: Any = SimpleNamespace(
-        text="What is the total?", settings=task, window=window(), built=BuildPromptResponse(),
+        text="What is the total?", settings=task, answerer=answerer(), built=BuildPromptResponse(),
     )  # fmt: skip
     assert (await tables._computation(question, draft, CHUNKS))[0] == made
 
 
 @pytest.mark.parametrize(
-    ("window", "second", "given"),
+    ("answerer", "second", "given"),
     [
-        (Window(), "", "by words"),
-        (Window(reads_tables=True), "by meaning", "by meaning"),
-        (Window(reads_tables=True), "", "by words"),
-        (Window(is_model=True), "by a model", "by a model"),
-        (Window(is_model=True), "", "by words"),
-        (Window(reads_tables=True), Unavailable("away"), "by words"),
-        (Window(is_model=True), Unavailable("away"), "by words"),
-        (Window(is_model=True), NotOffered("no queries"), "by words"),
+        (Answerer(), "", "by words"),
+        (Answerer(reads_tables=True), "by meaning", "by meaning"),
+        (Answerer(reads_tables=True), "", "by words"),
+        (Answerer(is_model=True), "by a model", "by a model"),
+        (Answerer(is_model=True), "", "by words"),
+        (Answerer(reads_tables=True), Unavailable("away"), "by words"),
+        (Answerer(is_model=True), Unavailable("away"), "by words"),
+        (Answerer(is_model=True), NotOffered("no queries"), "by words"),
     ],
 )
 async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_better(
-    window: Window, second: str | FootnoteError, given: str
+    answerer: Answerer, second: str | FootnoteError, given: str
 ) -> None:
     doubtful = TableComputation(formula="by words", confirmed=True, doubts=["It leaves out: booked."])
     found = isinstance(second, str) and bool(second)
@@ -105,7 +105,7 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
         async def WriteTableQuery(self, request: Any, timeout: float) -> WriteTableQueryResponse:
             if isinstance(second, FootnoteError):
                 raise second
-            if window.is_model:
+            if answerer.is_model:
                 return WriteTableQueryResponse(query="SELECT 1", model="m")
             return WriteTableQueryResponse(reading=TableReading())
 
@@ -120,7 +120,7 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
     )  # fmt: skip
     draft: Any = SimpleNamespace(
         text="What is the average amount booked?", settings=value(SimpleNamespace(model=GenerationSettings())),
-        window=value(window), built=BuildPromptResponse(), remembered=SimpleNamespace(bounds=TextBounds()),
+        answerer=value(answerer), built=BuildPromptResponse(), remembered=SimpleNamespace(bounds=TextBounds()),
     )  # fmt: skip
     made, _ = await tables._computation(question, draft, CHUNKS)
     assert made is not None

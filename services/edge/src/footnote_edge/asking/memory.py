@@ -86,7 +86,7 @@ async def _readable(question: Question, settings: QuestionSettings, found: Searc
 async def _allows(question: Question, model: GenerationSettings, bounds: TextBounds) -> bool:
     """Return whether a model may read texts with these bounds; false where unknown."""
     try:
-        await question.window(model, bounds)
+        await question.answerer(model, bounds)
     except FootnoteError:
         return False
     return True

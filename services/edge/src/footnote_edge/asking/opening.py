@@ -11,22 +11,22 @@ from footnote_kit.errors import FootnoteError
 from opentelemetry import trace
 
 from footnote_edge.asking import thread as threads
+from footnote_edge.asking.answerers import Answerer
 from footnote_edge.asking.precedence import settings_of
 from footnote_edge.asking.question import Draft, Question, QuestionSettings
 from footnote_edge.asking.storing import in_background, store_question
 from footnote_edge.asking.thread import EarlierMessages, Thread, still_there
-from footnote_edge.asking.windows import Window
 
 
 async def open_question(question: Question) -> Draft:
     """Return an empty draft with the question's conversation.
 
-    The lookup of its settings and of the model's window, and the storing of the question, run beside the steps.
+    The lookup of its settings and of what answers it, and the storing of the question, run beside the steps.
     """
     thread = await _thread(question)
     settings = question.tasks.start(settings_of(question, thread))
     recording = question.tasks.start(store_question(question, thread, lambda: settings))
-    return Draft(thread, settings, recording, question.tasks.start(_window(question, settings)))
+    return Draft(thread, settings, recording, question.tasks.start(_answerer(question, settings)))
 
 
 async def close_question(question: Question, draft: Draft) -> None:
@@ -81,9 +81,9 @@ async def _history(question: Question) -> EarlierMessages:
     return await threads.of_conversation(messages, question.scope, conversation_id, most, before)
 
 
-async def _window(question: Question, settings: Awaitable[QuestionSettings]) -> Window:
+async def _answerer(question: Question, settings: Awaitable[QuestionSettings]) -> Answerer:
     counting = await settings
     try:
-        return await question.window(counting.model, counting.bounds)
+        return await question.answerer(counting.model, counting.bounds)
     except FootnoteError:
-        return Window()  # the generation call will report the error
+        return Answerer()  # the generation call will report the error

@@ -20,7 +20,7 @@ from footnote_edge.asking.timings import degrades
 async def build_prompt(question: Question, draft: Draft) -> Draft:
     """Build the prompt. A reranker that cannot be used is left out, unless the caller has named it."""
     settings = await draft.settings
-    window = await draft.window
+    answerer = await draft.answerer
     request = BuildPromptRequest(
         scope=question.scope,
         question=draft.text,
@@ -33,8 +33,8 @@ async def build_prompt(question: Question, draft: Draft) -> Draft:
         without_sources=without_sources(question, draft),
         documents_unavailable=draft.found.blind,
         instructions=question.request.instructions,
-        context_window=window.total,
-        answer_tokens=window.answer,
+        context_window=answerer.context_window,
+        answer_tokens=answerer.answer_tokens,
         bounds=settings.bounds,
     )
     try:

@@ -20,11 +20,11 @@ from footnote_kit.usages import add_usage
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.asking.answer_access import AnswerAccess
+from footnote_edge.asking.answerers import Answerer, Answerers
 from footnote_edge.asking.manifests import ManifestBuilder
 from footnote_edge.asking.memory_search import MemorySearch
 from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import Deadline, QuestionTimings
-from footnote_edge.asking.windows import Window, Windows
 from footnote_edge.collections.bounds import CollectionFinder
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
@@ -47,7 +47,7 @@ class Tools:
 
     stages: Stages
     collections: CollectionFinder
-    windows: Windows
+    answerers: Answerers
     conversations: Conversations
     recall: MemorySearch
     answers: Answers
@@ -147,13 +147,13 @@ class Question:
             return self.regeneration.question_id
         return self.ids.id_of("question")
 
-    async def window(self, model: GenerationSettings, bounds: TextBounds) -> Window:
-        """Return a model's window.
+    async def answerer(self, model: GenerationSettings, bounds: TextBounds) -> Answerer:
+        """Return what answers by these settings, with its limits.
 
         Raises FootnoteError where the model may not read texts with these bounds, or cannot be looked up.
         """
         request = ResolveSettingsRequest(scope=self.scope, generation=model, bounds=bounds)
-        return await self.tools.windows.of(request, self.deadline.share(PIPELINE_STAGE_EDGE))
+        return await self.tools.answerers.of(request, self.deadline.share(PIPELINE_STAGE_EDGE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class Draft:
     settings: asyncio.Task[QuestionSettings]
     recording: asyncio.Task[None]
     """The storing of the question."""
-    window: asyncio.Task[Window]
+    answerer: asyncio.Task[Answerer]
 
     plan: PlanQueryResponse = field(default_factory=PlanQueryResponse)
     text: str = ""

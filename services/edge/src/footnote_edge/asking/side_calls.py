@@ -45,8 +45,8 @@ async def charged(question: Question, draft: Draft, call: Awaitable[R], characte
 
 def _sent(draft: Draft, characters: int) -> Usage:
     """Return the usage of a call that a model has read; none where no model answers, or none is known yet."""
-    window = draft.window
-    known = window.done() and not window.cancelled() and window.exception() is None
-    if not known or not window.result().is_model:
+    answerer = draft.answerer
+    known = answerer.done() and not answerer.cancelled() and answerer.exception() is None
+    if not known or not answerer.result().is_model:
         return Usage()
     return Usage(prompt_tokens=characters // _CHARACTERS_OF_A_TOKEN, estimated=True)

@@ -45,19 +45,19 @@ async def compute(question: Question, draft: Draft) -> Draft:
     search's floor; and, where a model answers or generation reads questions by meaning, if the best passage is from a
     table.
     """
-    window = await draft.window
-    begins = (window.is_model or window.reads_tables) and table_answer.begins_with_table(draft.found.chunks)
+    answerer = await draft.answerer
+    begins = (answerer.is_model or answerer.reads_tables) and table_answer.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or begins):
         return draft
     chunks = draft.found.chunks
-    if not chunks and not window.is_model:  # the bounds of what a model may be sent are those of passages found
+    if not chunks and not answerer.is_model:  # the bounds of what a model may be sent are those of passages found
         chunks = await below_floor(question, draft)
     computation, usage = await _computation(question, draft, chunks)
     draft = replace(draft, usage=draft.spent(usage))
     strict = (await draft.settings).model.strict
     placed = computation is not None and table_answer.is_placed(computation, chunks)
     if computation is None or not placed or not computation.confirmed or (computation.doubts and strict):
-        by_words = bool(draft.plan.table_words) and not window.is_model
+        by_words = bool(draft.plan.table_words) and not answerer.is_model
         expected = by_words and table_answer.begins_with_table(draft.found.chunks)
         return replace(draft, warnings=why_not(computation, expected=expected))
     locale = draft.built.prompt.locale
@@ -106,7 +106,7 @@ async def _computation(
         scope=question.scope, question=draft.text, document_ids=documents, locale=draft.built.prompt.locale
     )
     settings = await draft.settings
-    window = await draft.window
+    answerer = await draft.answerer
     by_words = TableComputation()
     try:
         answer = await _ask_tables(question, request)
@@ -114,7 +114,7 @@ async def _computation(
         if answer.computation.doubts:  # what reads the question better is asked first
             by_words.CopyFrom(answer.computation)
             answer.ClearField("computation")
-        if tables and window.reads_tables:
+        if tables and answerer.reads_tables:
             asked = WriteTableQueryRequest(
                 scope=question.scope, question=draft.text, tables=tables, settings=settings.model,
                 bounds=draft.remembered.bounds,
@@ -123,7 +123,7 @@ async def _computation(
             if written.HasField("reading"):
                 request.reading.CopyFrom(written.reading)
                 answer = await _ask_tables(question, request)
-        for _ in range(_WRITINGS if window.is_model else 0):
+        for _ in range(_WRITINGS if answerer.is_model else 0):
             if answer.computation.confirmed or answer.computation.mixed or not (answer.tables or answer.problem):
                 break
             written = await _write_query(

@@ -28,7 +28,7 @@ from opentelemetry import trace
 _log = get_logger(__name__)
 
 SHARES: dict[PipelineStage.ValueType, tuple[float, float]] = {
-    PIPELINE_STAGE_EDGE: (0.10, 2.0),  # lookups: settings, the model's window, the plan, which augmentation makes
+    PIPELINE_STAGE_EDGE: (0.10, 2.0),  # lookups: settings, what answers, the plan, which augmentation makes
     PIPELINE_STAGE_RETRIEVAL: (0.40, 15.0),  # search; beside it memory and the rewriting by the model; table queries
     PIPELINE_STAGE_AUGMENTATION: (0.40, 15.0),  # the prompt
 }

@@ -1,4 +1,4 @@
-"""Context windows of models, cached for generation's current epoch."""
+"""What answers questions, a model or the built-in answerer, cached for generation's current epoch."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from footnote_edge.ports import Stages
 _MOST_KEPT = 1024
 
 
-class Window(NamedTuple):
-    """A model's context window and its maximum answer, in tokens; 0 where unknown."""
+class Answerer(NamedTuple):
+    """What answers by some settings: its context window and its maximum answer, in tokens; 0 where unknown."""
 
-    total: int = 0
-    answer: int = 0
+    context_window: int = 0
+    answer_tokens: int = 0
     is_model: bool = False
     """Whether a model answers, so that it can write queries over tables."""
     reads_tables: bool = False
     """Whether generation reads questions over tables by meaning where no model answers."""
 
 
-class Windows:
+class Answerers:
     """Asks generation once per epoch for the same settings, bounds and caller.
 
     An epoch begins when generation starts, or when a model reports a new window.
@@ -32,16 +32,16 @@ class Windows:
 
     def __init__(self, stages: Stages, epochs: EpochReader) -> None:
         self._generation = stages.generation
-        self._cached: EpochCache[bytes, Window] = EpochCache(epochs, _MOST_KEPT)
+        self._cached: EpochCache[bytes, Answerer] = EpochCache(epochs, _MOST_KEPT)
 
-    async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> Window:
-        """Return a model's window; raises a refusal's error."""
+    async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> Answerer:
+        """Return what answers by a request's settings; raises a refusal's error."""
         key = request.SerializeToString(deterministic=True)
         if (cached := self._cached.get(key)) is not None:
             return cached
-        answer, epochs = await received(self._generation.ResolveSettings(request, timeout=timeout))
-        window = Window(
-            int(answer.context_window), int(answer.answer_tokens), not answer.without_model, answer.reads_tables
+        response, epochs = await received(self._generation.ResolveSettings(request, timeout=timeout))
+        answerer = Answerer(
+            int(response.context_window), int(response.answer_tokens), not response.without_model, response.reads_tables
         )
-        self._cached.keep(key, epochs.epoch, window)
-        return window
+        self._cached.keep(key, epochs.epoch, answerer)
+        return answerer

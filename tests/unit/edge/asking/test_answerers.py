@@ -1,4 +1,4 @@
-"""Generation's window size is cached within its epoch, for the same settings, bounds and caller."""
+"""What answers is cached within generation's epoch, for the same settings, bounds and caller."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from footnote.generation.v1.generation_service_pb2 import ResolveSettingsRequest
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote_edge.asking import windows as module
-from footnote_edge.asking.windows import Windows
+from footnote_edge.asking import answerers as module
+from footnote_edge.asking.answerers import Answerers
 from footnote_edge.ports import Stages
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import FailedPrecondition
@@ -47,32 +47,32 @@ def generation(tmp_path: Path) -> Generation:
 
 
 @pytest.fixture
-def windows(generation: Generation, tmp_path: Path) -> Windows:
-    """The cache of windows before that double."""
+def answerers(generation: Generation, tmp_path: Path) -> Answerers:
+    """The cache of answerers before that double."""
     stages = cast(Stages, SimpleNamespace(generation=generation))
-    return Windows(stages, EpochReader(tmp_path / "epoch"))
+    return Answerers(stages, EpochReader(tmp_path / "epoch"))
 
 
-async def test_it_is_asked_once_an_epoch(generation: Generation, windows: Windows) -> None:
+async def test_it_is_asked_once_an_epoch(generation: Generation, answerers: Answerers) -> None:
     for _ in range(3):
-        assert await windows.of(ANN, 1.0) == (1000, 5, True, False)
+        assert await answerers.of(ANN, 1.0) == (1000, 5, True, False)
     generation.epoch.advance()
-    assert await windows.of(ANN, 1.0) == (2000, 5, True, False)
+    assert await answerers.of(ANN, 1.0) == (2000, 5, True, False)
     assert generation.asked == 2
 
 
 async def test_a_new_launch_of_generation_is_asked_anew(
-    generation: Generation, windows: Windows, tmp_path: Path
+    generation: Generation, answerers: Answerers, tmp_path: Path
 ) -> None:
-    await windows.of(ANN, 1.0)
+    await answerers.of(ANN, 1.0)
     generation.epoch = Epoch(tmp_path / "epoch")
-    assert await windows.of(ANN, 1.0) == (2000, 5, True, False)
+    assert await answerers.of(ANN, 1.0) == (2000, 5, True, False)
 
 
 async def test_other_callers_settings_and_bounds_have_answers_of_their_own(
-    generation: Generation, windows: Windows
+    generation: Generation, answerers: Answerers
 ) -> None:
-    await windows.of(ANN, 1.0)
+    await answerers.of(ANN, 1.0)
     for number, change in enumerate(
         (
             ResolveSettingsRequest(scope=Scope(user_id="bob")),
@@ -84,30 +84,30 @@ async def test_other_callers_settings_and_bounds_have_answers_of_their_own(
         other = ResolveSettingsRequest()
         other.CopyFrom(ANN)
         other.MergeFrom(change)
-        assert await windows.of(other, 1.0) == (1000 * number, 5, True, False)
+        assert await answerers.of(other, 1.0) == (1000 * number, 5, True, False)
 
 
 @pytest.mark.parametrize("named", ["elsewhere", ""])
 async def test_an_answer_of_another_epoch_or_of_none_is_not_kept(
-    generation: Generation, windows: Windows, named: str
+    generation: Generation, answerers: Answerers, named: str
 ) -> None:
     generation.named = named
-    await windows.of(ANN, 1.0)
-    await windows.of(ANN, 1.0)
+    await answerers.of(ANN, 1.0)
+    await answerers.of(ANN, 1.0)
     assert generation.asked == 2
 
 
-async def test_a_refusal_is_not_kept(generation: Generation, windows: Windows) -> None:
+async def test_a_refusal_is_not_kept(generation: Generation, answerers: Answerers) -> None:
     generation.refuses = True
     with pytest.raises(FailedPrecondition):
-        await windows.of(ANN, 1.0)
+        await answerers.of(ANN, 1.0)
     generation.refuses = False
-    assert await windows.of(ANN, 1.0) == (2000, 5, True, False)
+    assert await answerers.of(ANN, 1.0) == (2000, 5, True, False)
 
 
 async def test_only_so_many_are_kept(generation: Generation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_KEPT", 2)
-    windows = Windows(cast(Stages, SimpleNamespace(generation=generation)), EpochReader(tmp_path / "epoch"))
+    answerers = Answerers(cast(Stages, SimpleNamespace(generation=generation)), EpochReader(tmp_path / "epoch"))
     for name in "abca":
-        await windows.of(ResolveSettingsRequest(scope=Scope(user_id=name)), 1.0)
+        await answerers.of(ResolveSettingsRequest(scope=Scope(user_id=name)), 1.0)
     assert generation.asked == 4
