@@ -138,7 +138,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
         collections=CollectionFinder(base.stages, base.collection_epochs, call),
         answerers=Answerers(base.stages, base.generation_epochs),
         conversations=history.conversations,
-        recall=MemorySearch(base.stages, history.conversations),
+        memory_search=MemorySearch(base.stages, history.conversations),
         answers=history.answers,
         jobs=work.jobs,
         withholding=history.withholding,

@@ -35,7 +35,7 @@ from footnote_kit.telemetry import current_trace_id
 from footnote_edge.api.answer_parts import KEPT, sent, trim
 from footnote_edge.api.services import Services, caller, seconds
 from footnote_edge.asking.replay import replay
-from footnote_edge.asking.searching import could_not_look
+from footnote_edge.asking.searching import store_unavailable
 
 
 class AnswersApi:
@@ -62,7 +62,7 @@ class AnswersApi:
             ),
             timeout=seconds(self.services.settings.call_timeout_seconds),
         )
-        if not could_not_look(found):
+        if not store_unavailable(found):
             self.services.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
         return SearchResponse(
             chunks=await self.services.views.scored(found.chunks),

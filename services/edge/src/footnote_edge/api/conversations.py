@@ -174,7 +174,7 @@ class ConversationsApi:
     async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""
         await self.services.quotas.admit(caller().tenant_id, request.query, caller().user_id)
-        found = await self.services.asker.recall.search(
+        found = await self.services.asker.memory_search.search(
             caller(),
             request.query,
             enabled=request.enabled if request.HasField("enabled") else True,

@@ -18,7 +18,7 @@ from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.ports import Regeneration
 from footnote_edge.gateway.request_ids import IdSeed, RequestIds
 
-_APART = ("include",)
+_IGNORED = ("include",)
 _SETTINGS = ("retrieval", "rerank", "prompt", "generation")
 
 
@@ -28,7 +28,7 @@ class Asker:
     def __init__(self, tools: Tools, catalog: Catalog, request_ids: RequestIds) -> None:
         self.catalog = catalog
         self.conversations = tools.conversations
-        self.recall = tools.recall
+        self.memory_search = tools.memory_search
         self._tools = tools
         self._request_ids = request_ids
         self._regenerations = tools.conversations.regenerations
@@ -45,7 +45,7 @@ class Asker:
         and generation's errors. Closing the stream ends the model's call.
         """
         self._check(scope, request)
-        ids = await self._request_ids.claim(scope, request, _APART)
+        ids = await self._request_ids.claim(scope, request, _IGNORED)
         first = await self._first(scope, ids)
         events = _stored(first) if first is not None else self._answer(scope, request, seconds, ids, replayed=replayed)
         async with aclosing(events):
@@ -60,7 +60,7 @@ class Asker:
         Raises NotFound for a message of another user. Raises InvalidArgument for a message that is no question or an
         invalid text. Raises Aborted when the replaced message changes, even while this call runs.
         """
-        ids = await self._request_ids.claim(scope, request, _APART)
+        ids = await self._request_ids.claim(scope, request, _IGNORED)
         first = await self._first(scope, ids)
         events = _stored(first) if first is not None else await self._regenerated(scope, request, seconds, ids)
         async with aclosing(events):

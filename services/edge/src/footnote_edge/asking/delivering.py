@@ -15,8 +15,8 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.origins import leading_to
 
 from footnote_edge.asking.question import Draft, Question, without_sources
-from footnote_edge.asking.storing import complete, finishing, in_background, store_partial
-from footnote_edge.asking.timings import began
+from footnote_edge.asking.storing import in_background, store_answer, store_partial, store_task
+from footnote_edge.asking.timings import stage_began
 from footnote_edge.conversations.origins import Origin
 
 _Words: TypeAlias = AsyncGenerator[AskResponse | GenerateCompleted]
@@ -30,7 +30,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
     """
     yield AskResponse(sources=SourcesEvent(sources=draft.built.sources))
     await draft.recording
-    yield began(PIPELINE_STAGE_GENERATION)
+    yield stage_began(PIPELINE_STAGE_GENERATION)
     await question.meter.begin(0 if draft.computed is not None else _prompt_tokens(draft.built))
     said, answered = "", GenerateCompleted()
     words = _as_stream(question, draft, draft.computed) if draft.computed is not None else _generated(question, draft)
@@ -44,15 +44,15 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
                 yield item
     except FootnoteError as error:
         question.meter.failed()
-        async with finishing(question, store_partial(question, draft, said, error)) as stored:
+        async with store_task(question, store_partial(question, draft, said, error)) as stored:
             await asyncio.shield(stored)
         raise
     except (asyncio.CancelledError, GeneratorExit):
         in_background(question, store_partial(question, draft, said, None))
         raise
     answered.answer.warnings.extend(draft.warnings)
-    async with finishing(question, complete(question, draft, answered)) as completed:
-        yield question.timings.ended(PIPELINE_STAGE_GENERATION)
+    async with store_task(question, store_answer(question, draft, answered)) as completed:
+        yield question.timings.stage_ended(PIPELINE_STAGE_GENERATION)
         yield AskResponse(completed=await asyncio.shield(completed))
 
 
@@ -82,7 +82,7 @@ async def _generated(question: Question, draft: Draft) -> _Words:
         settings=settings.model,
         locale=draft.built.prompt.locale,
         without_sources=without_sources(question, draft),
-        documents_unavailable=draft.found.blind,
+        documents_unavailable=draft.found.unavailable,
         bounds=draft.remembered.bounds,
         own_instructions=[one for one in (asked.instructions.strip(), asked.prompt.system_prompt.strip()) if one],
     )

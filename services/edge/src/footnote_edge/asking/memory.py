@@ -33,9 +33,9 @@ async def recall_memory(question: Question, draft: Draft) -> Remembered:
     settings = await draft.settings
     with question.timings.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
         if question.replayed is not None:
-            found = await question.tools.recall.of_answer(question.scope, question.replayed.memory_message_ids)
+            found = await question.tools.memory_search.of_answer(question.scope, question.replayed.memory_message_ids)
         else:
-            found = await question.tools.recall.search(
+            found = await question.tools.memory_search.search(
                 question.scope,
                 draft.text,
                 conversation_id=question.request.conversation_id,

@@ -10,6 +10,7 @@ from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_ASSISTANT,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_RETRIEVAL,
+    Degradation,
     MemoryMessage,
 )
 from footnote_kit.degradations import degradation, word
@@ -72,17 +73,9 @@ class MemorySearch:
         except FootnoteError as error:
             nothing = retrieval.SearchMemoryResponse()
             _log.error("rag_search_failed", **fields, error=error.reason, **_figures(nothing, began))
-            return retrieval.SearchMemoryResponse(
-                enabled=False,
-                degradations=[
-                    degradation(
-                        PIPELINE_STAGE_RETRIEVAL,
-                        "MEMORY_UNAVAILABLE",
-                        "Answered without earlier conversations.",
-                        error.message,
-                    )
-                ],
-            )
+            effect = "Answered without earlier conversations."
+            failed = degradation(PIPELINE_STAGE_RETRIEVAL, "MEMORY_UNAVAILABLE", effect, error.message)
+            return retrieval.SearchMemoryResponse(enabled=False, degradations=[failed])
         if found.degradations:
             _log.error("rag_search_failed", **fields, error=word(found.degradations[0]), **_figures(found, began))
         else:
@@ -100,34 +93,17 @@ class MemorySearch:
         ]
         return retrieval.SearchMemoryResponse(enabled=True, context=_context(messages), source_messages=messages)
 
-    async def _current(self, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
-        """Drop deleted and replaced messages that are still in the index."""
-        there = await self._conversations.messages.current([one.message_id for one in found.source_messages])
-        kept = [one for one in found.source_messages if one.message_id in there]
-        if len(kept) == len(found.source_messages):
-            return found
-        return retrieval.SearchMemoryResponse(
-            context=_context(kept), source_messages=kept, enabled=found.enabled, degradations=found.degradations
-        )
-
     async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
-        """Drop messages that are no longer current, then unreadable answers, and report the latter."""
-        found = await self._current(found)
-        answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
-        if not answers:
-            return found
-        unreadable = await self._conversations.messages.unreadable(scope, answers)
-        if not unreadable:
-            return found
-        kept = [one for one in found.source_messages if one.message_id not in unreadable]
+        """Drop deleted and replaced messages that are still in the index, then unreadable answers, and report these."""
+        stored = self._conversations.messages
+        there = await stored.current([one.message_id for one in found.source_messages])
+        kept = [one for one in found.source_messages if one.message_id in there]
+        answers = [one.message_id for one in kept if one.role == MESSAGE_ROLE_ASSISTANT]
+        unreadable = await stored.unreadable(scope, answers) if answers else ()
+        kept = [one for one in kept if one.message_id not in unreadable]
         effect = "Earlier answers from collections that you can no longer read were left out of memory."
-        left_out = degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", effect)
-        return retrieval.SearchMemoryResponse(
-            context=_context(kept),
-            source_messages=kept,
-            enabled=found.enabled,
-            degradations=[*found.degradations, left_out],
-        )
+        withheld = [degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", effect)] if unreadable else []
+        return _keeping(found, kept, *withheld)
 
 
 def _context(messages: Sequence[MemoryMessage]) -> str:
@@ -143,14 +119,20 @@ def without(
 ) -> retrieval.SearchMemoryResponse:
     """Return memory's result without some messages, and report the effect."""
     kept = [message for message in found.source_messages if message.message_id not in message_ids]
+    return _keeping(found, kept, degradation(PIPELINE_STAGE_RETRIEVAL, "MEMORY_KEPT_HERE", effect))
+
+
+def _keeping(
+    found: retrieval.SearchMemoryResponse, kept: Sequence[MemoryMessage], *left_out: Degradation
+) -> retrieval.SearchMemoryResponse:
+    """Return memory's result with these of its messages, and why the others are left out."""
     if len(kept) == len(found.source_messages):
         return found
-    left_out = degradation(PIPELINE_STAGE_RETRIEVAL, "MEMORY_KEPT_HERE", effect)
     return retrieval.SearchMemoryResponse(
         context=_context(kept),
         source_messages=kept,
         enabled=found.enabled,
-        degradations=[*found.degradations, left_out],
+        degradations=[*found.degradations, *left_out],
     )
 
 

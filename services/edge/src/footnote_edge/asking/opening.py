@@ -52,13 +52,13 @@ async def _thread(question: Question) -> Thread:
         return Thread(None, history, list(question.request.collections), local_only)
     question.manifest.conversation(conversation.collections)
     collections = list(question.manifest.manifest.collections)
-    nowhere = False
+    all_deleted = False
     if collections and not question.request.collections:
         finder = question.tools.collections
         collections = await still_there(finder, question.scope, collections, question.timings)
-        nowhere = not collections
+        all_deleted = not collections
     trace.get_current_span().set_attribute(names.CONVERSATION_ID, question.request.conversation_id)
-    return Thread(conversation, history, collections, conversation.local_only, nowhere)
+    return Thread(conversation, history, collections, conversation.local_only, all_deleted)
 
 
 async def _conversation(question: Question) -> Conversation:

@@ -91,7 +91,7 @@ def _leans_on_history(question: Question, draft: Draft) -> bool:
     complete = not draft.plan.question and draft.plan.strategy != QUERY_STRATEGY_UNPLANNED
     if question.replayed is not None or complete or not draft.plan.should_retrieve:
         return False
-    return bool(draft.thread.past.messages) and not draft.thread.nowhere
+    return bool(draft.thread.past.messages) and not draft.thread.all_deleted
 
 
 async def _rewrite(question: Question, draft: Draft) -> tuple[str, Usage]:
@@ -137,7 +137,7 @@ async def with_rewriting(question: Question, draft: Draft, search_began: float) 
         draft.rewriting.cancel()
         return draft
     text, usage = await draft.rewriting
-    draft = replace(draft, usage=draft.spent(usage))
+    draft = replace(draft, usage=draft.usage_with(usage))
     if not text:
         return draft
     planned = PlanQueryResponse()

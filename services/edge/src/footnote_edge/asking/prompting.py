@@ -31,7 +31,7 @@ async def build_prompt(question: Question, draft: Draft) -> Draft:
         rerank=settings.rerank,
         named_document_ids=draft.found.named,
         without_sources=without_sources(question, draft),
-        documents_unavailable=draft.found.blind,
+        documents_unavailable=draft.found.unavailable,
         instructions=question.request.instructions,
         context_window=answerer.context_window,
         answer_tokens=answerer.answer_tokens,

@@ -49,7 +49,7 @@ class Tools:
     collections: CollectionFinder
     answerers: Answerers
     conversations: Conversations
-    recall: MemorySearch
+    memory_search: MemorySearch
     answers: Answers
     jobs: Jobs
     withholding: Withholding
@@ -168,14 +168,14 @@ class QuestionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Passages, documents that the question names, and `blind`: a search failed to look at the documents.
+    """Passages, documents that the question names, and `unavailable`: the documents could not be searched.
 
     `below_floor`: all passages scored below the embedding provider's floor, and are left out.
     """
 
     chunks: Sequence[ScoredChunk] = ()
     named: Sequence[str] = ()
-    blind: bool = False
+    unavailable: bool = False
     below_floor: bool = False
 
 
@@ -219,7 +219,7 @@ class Draft:
         """The origins of the prompt's texts."""
         return {*self.thread.past.origins, *self.remembered.origins, *of_sources(self.built.sources)}
 
-    def spent(self, usage: Usage) -> Usage:
+    def usage_with(self, usage: Usage) -> Usage:
         """Return the usage so far plus that of another model call."""
         together = Usage()
         together.CopyFrom(self.usage)
@@ -237,4 +237,4 @@ def without_sources(question: Question, draft: Draft) -> bool:
 
     A search that found nothing, or had no collection left to look at, is neither.
     """
-    return draft.found.blind or not wants_search(question, draft)
+    return draft.found.unavailable or not wants_search(question, draft)

@@ -26,7 +26,7 @@ _BY_RULES = "The follow-up was searched as rules complete it: the search for its
 
 def can_search(question: Question, draft: Draft) -> bool:
     """Return whether the question needs a search, and there is a collection left to search."""
-    return wants_search(question, draft) and not draft.thread.nowhere
+    return wants_search(question, draft) and not draft.thread.all_deleted
 
 
 async def search(question: Question, draft: Draft) -> Draft:
@@ -39,14 +39,14 @@ async def search(question: Question, draft: Draft) -> Draft:
     by_rules = draft.plan
     draft = await with_rewriting(question, draft, began)
     if draft.plan.query != by_rules.query:
-        again = await _retrieve(question, draft, _WITHOUT if found.blind else _BY_RULES)
-        if again.blind and not found.blind:
+        again = await _retrieve(question, draft, _WITHOUT if found.unavailable else _BY_RULES)
+        if again.unavailable and not found.unavailable:
             draft = replace(draft, plan=by_rules)
         else:
-            if not again.blind:
+            if not again.unavailable:
                 question.timings.withdraw(_WITHOUT)
             found = again
-    if not found.blind and question.replayed is None:
+    if not found.unavailable and question.replayed is None:
         seconds = time.perf_counter() - began
         question.tools.activity.searched(question.scope.tenant_id, seconds, bool(found.chunks))
     return replace(draft, found=found)
@@ -101,12 +101,12 @@ async def _retrieve(question: Question, draft: Draft, effect: str) -> Found:
         if not degrades(error):
             raise
         timings.degrade(PIPELINE_STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", effect, error)
-        return Found(blind=True)
+        return Found(unavailable=True)
     timings.include(found.timings, began)
     timings.report(found.degradations)
     question.manifest.searched(found)
     none = not found.chunks and found.score_floor > 0
-    return Found(list(found.chunks), list(found.named_document_ids), could_not_look(found), none)
+    return Found(list(found.chunks), list(found.named_document_ids), store_unavailable(found), none)
 
 
 async def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:
@@ -116,6 +116,6 @@ async def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:
     return together([of_history, CONVERSATION]) if draft.thread.local_only else of_history
 
 
-def could_not_look(found: RetrieveResponse) -> bool:
+def store_unavailable(found: RetrieveResponse) -> bool:
     """Return whether a search is empty because the store did not answer."""
     return not found.chunks and any(one.reason == DEGRADATION_REASON_STORE_UNAVAILABLE for one in found.degradations)

@@ -24,7 +24,7 @@ from footnote_edge.asking.prompting import build_prompt
 from footnote_edge.asking.question import Draft, Question
 from footnote_edge.asking.searching import can_search, search
 from footnote_edge.asking.tables import compute
-from footnote_edge.asking.timings import began
+from footnote_edge.asking.timings import stage_began
 
 
 def _always(question: Question, draft: Draft) -> bool:
@@ -58,10 +58,10 @@ async def answer(question: Question) -> AsyncGenerator[AskResponse]:
             if not step.needed(question, draft):
                 continue
             if step.stage is not None:
-                yield began(step.stage)
+                yield stage_began(step.stage)
             draft = await step.run(question, draft)
             if step.stage is not None:
-                yield question.timings.ended(step.stage)
+                yield question.timings.stage_ended(step.stage)
         async with aclosing(deliver(question, draft)) as events:
             async for event in events:
                 yield event

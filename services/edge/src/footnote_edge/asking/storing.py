@@ -59,7 +59,7 @@ async def store_question(
     await conversations.messages.add_question(question.scope, conversation.id, question.id, question.request)
 
 
-async def complete(question: Question, draft: Draft, answered: GenerateCompleted) -> AskCompleted:
+async def store_answer(question: Question, draft: Draft, answered: GenerateCompleted) -> AskCompleted:
     """Store the answer in its conversation and return the last event; a replayed answer is not stored."""
     answer, timings = answered.answer, question.timings
     add_usage(answer.usage, draft.usage)
@@ -106,7 +106,7 @@ async def store_partial(question: Question, draft: Draft, said: str, error: Foot
 
 
 @asynccontextmanager
-async def finishing(question: Question, store: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+async def store_task(question: Question, store: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
     """Begin a store, and yield its task to await under a shield; it ends in the background if its caller leaves."""
     task = asyncio.create_task(store)
     try:
@@ -143,7 +143,7 @@ async def _store(question: Question, draft: Draft, completed: AskCompleted) -> A
             if refusal is None:
                 await _write(question, draft, completed, message)
     except AlreadyStored:
-        return finished(await _until_available(lambda: tools.answers.get(scope, message.id)))
+        return completed_of(await _until_available(lambda: tools.answers.get(scope, message.id)))
     except Exception as error:
         if isinstance(error, Aborted) and question.regeneration is not None:
             raise
@@ -253,10 +253,10 @@ def events_of(message: ConversationMessage) -> Iterator[AskResponse]:
     yield AskResponse(text_delta=message.text)
     for citation in message.answer.citations:
         yield AskResponse(citation=citation)
-    yield AskResponse(completed=finished(message))
+    yield AskResponse(completed=completed_of(message))
 
 
-def finished(message: ConversationMessage) -> AskCompleted:
+def completed_of(message: ConversationMessage) -> AskCompleted:
     """Return a stored answer as the last event of a stream."""
     return AskCompleted(
         answer=message.answer,

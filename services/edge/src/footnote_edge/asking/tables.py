@@ -53,7 +53,7 @@ async def compute(question: Question, draft: Draft) -> Draft:
     if not chunks and not answerer.is_model:  # the bounds of what a model may be sent are those of passages found
         chunks = await below_floor(question, draft)
     computation, usage = await _computation(question, draft, chunks)
-    draft = replace(draft, usage=draft.spent(usage))
+    draft = replace(draft, usage=draft.usage_with(usage))
     strict = (await draft.settings).model.strict
     placed = computation is not None and table_answer.is_placed(computation, chunks)
     if computation is None or not placed or not computation.confirmed or (computation.doubts and strict):

@@ -41,7 +41,7 @@ class Thread:
     collections: Sequence[str]
     local_only: bool
     """Whether the texts of the conversation, or of the replayed answer, must stay on this machine."""
-    nowhere: bool = False
+    all_deleted: bool = False
     """Whether all collections of the conversation are deleted."""
 
 

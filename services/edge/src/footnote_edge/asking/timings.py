@@ -105,11 +105,11 @@ class QuestionTimings(Stopwatch):
         if self.first_token is None:
             self.first_token = self.elapsed()
 
-    def ended(self, stage: PipelineStage.ValueType) -> AskResponse:
+    def stage_ended(self, stage: PipelineStage.ValueType) -> AskResponse:
         """Return the event that a stage has ended, with its duration."""
         return AskResponse(stage=StageEvent(stage=stage, finished=True, duration=self.duration_of(stage)))
 
 
-def began(stage: PipelineStage.ValueType) -> AskResponse:
+def stage_began(stage: PipelineStage.ValueType) -> AskResponse:
     """Return the event that a stage begins."""
     return AskResponse(stage=StageEvent(stage=stage))

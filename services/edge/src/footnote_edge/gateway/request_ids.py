@@ -57,8 +57,8 @@ class RequestIds:
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
 
-    async def claim(self, scope: Scope, request: Any, apart: Collection[str] = ()) -> IdSeed | None:
-        """Return the call that a request's id stands for, None without an id; fields `apart` may differ each time.
+    async def claim(self, scope: Scope, request: Any, ignored: Collection[str] = ()) -> IdSeed | None:
+        """Return the call that a request's id stands for, None without an id; fields `ignored` may differ each time.
 
         Raises InvalidArgument for an id that is not 1 to 64 printable ASCII characters. Raises REQUEST_ID_REUSED if
         this user used the id for another request within 24 hours.
@@ -66,7 +66,7 @@ class RequestIds:
         if not request.request_id:
             return None
         check_request_id(request.request_id)
-        content = await off_loop(request.ByteSize(), _content, request, apart)
+        content = await off_loop(request.ByteSize(), _content, request, ignored)
         found = await self._found(scope, request.request_id) or await self._add(scope, request.request_id, content)
         if found.content != content:
             raise InvalidArgument(
@@ -118,11 +118,11 @@ def _oldest() -> datetime:
     return datetime.now(UTC) - KEPT
 
 
-def _content(request: Any, apart: Collection[str]) -> str:
+def _content(request: Any, ignored: Collection[str]) -> str:
     """Return a hash of the request's content."""
     plain = type(request)()
     plain.CopyFrom(request)
-    for name in ("request_id", *apart):
+    for name in ("request_id", *ignored):
         plain.ClearField(name)
     asked = plain.DESCRIPTOR.full_name.encode() + b"\0" + plain.SerializeToString(deterministic=True)
     return hashlib.sha256(asked).hexdigest()
