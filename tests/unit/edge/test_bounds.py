@@ -20,7 +20,7 @@ from footnote.types.v1.collection_pb2 import (
     Grant,
 )
 from footnote_edge.collections import bounds as module
-from footnote_edge.collections.bounds import UNKNOWN, CollectionFinder
+from footnote_edge.collections.bounds import UNKNOWN, CollectionBounds
 from footnote_kit.access import system_scope
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import InvalidArgument, Unavailable
@@ -65,15 +65,15 @@ def indexing(tmp_path: Path) -> Indexing:
 
 
 @pytest.fixture
-def bounds(indexing: Indexing, tmp_path: Path) -> CollectionFinder:
+def bounds(indexing: Indexing, tmp_path: Path) -> CollectionBounds:
     """The cache of collections before that double."""
     stages: Any = SimpleNamespace(indexing=indexing)
-    return CollectionFinder(stages, EpochReader(tmp_path / "epoch"), 1.0)
+    return CollectionBounds(stages, EpochReader(tmp_path / "epoch"), 1.0)
 
 
 @pytest.mark.parametrize("names", [[], ["a"], ["a", "b"]])
 async def test_one_epoch_is_asked_once_and_the_next_counts_at_once(
-    indexing: Indexing, bounds: CollectionFinder, names: list[str]
+    indexing: Indexing, bounds: CollectionBounds, names: list[str]
 ) -> None:
     for _ in range(3):
         found, bound = await bounds.find(ANN, names)
@@ -85,20 +85,20 @@ async def test_one_epoch_is_asked_once_and_the_next_counts_at_once(
     assert (await bounds.find(ANN, names))[1].local_only
 
 
-async def test_nobody_gets_another_callers_answer(indexing: Indexing, bounds: CollectionFinder) -> None:
+async def test_nobody_gets_another_callers_answer(indexing: Indexing, bounds: CollectionBounds) -> None:
     await bounds.find(ANN, ["a"])
     await bounds.find(BOB, ["a"])
     assert indexing.asked == ["a", "a"]
 
 
-async def test_answers_of_two_epochs_are_not_kept(indexing: Indexing, bounds: CollectionFinder) -> None:
+async def test_answers_of_two_epochs_are_not_kept(indexing: Indexing, bounds: CollectionBounds) -> None:
     indexing.meanwhile = indexing.epoch.advance
     await bounds.find(ANN, ["a", "b"])
     await bounds.find(ANN, ["a", "b"])
     assert indexing.asked == ["a", "b"] * 2
 
 
-async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexing, bounds: CollectionFinder) -> None:
+async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexing, bounds: CollectionBounds) -> None:
     assert bounds.last_known(ANN, ["a"]) == UNKNOWN
     _, bound = await bounds.find(ANN, ["a"])
     indexing.epoch.advance()
@@ -115,7 +115,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-async def test_only_so_many_are_kept(indexing: Indexing, bounds: CollectionFinder) -> None:
+async def test_only_so_many_are_kept(indexing: Indexing, bounds: CollectionBounds) -> None:
     for names in (["a", "b"], ["c"], ["d"]):
         await bounds.find(ANN, names)
     indexing.asked.clear()
@@ -124,14 +124,14 @@ async def test_only_so_many_are_kept(indexing: Indexing, bounds: CollectionFinde
     assert indexing.asked == ["a", "b"]
 
 
-async def test_only_so_many_are_last_known(bounds: CollectionFinder, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_are_last_known(bounds: CollectionBounds, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "_last", LRUCache(2))
     for name in ("a", "b", "c"):
         await bounds.find(ANN, [name])
     assert [name for name in "abc" if bounds.last_known(ANN, [name]) == UNKNOWN] == ["a"]
 
 
-async def test_an_empty_name_is_refused(bounds: CollectionFinder) -> None:
+async def test_an_empty_name_is_refused(bounds: CollectionBounds) -> None:
     with pytest.raises(InvalidArgument):
         await bounds.find(ANN, [""])
 
@@ -148,7 +148,7 @@ async def test_an_empty_name_is_refused(bounds: CollectionFinder) -> None:
     ],
 )
 async def test_a_users_texts_are_not_bound_by_what_only_others_see(
-    indexing: Indexing, bounds: CollectionFinder, monkeypatch: pytest.MonkeyPatch, local: Collection, counts: bool
+    indexing: Indexing, bounds: CollectionBounds, monkeypatch: pytest.MonkeyPatch, local: Collection, counts: bool
 ) -> None:
     local.tenant_id, local.name, local.settings.local_only = "t", "here", True
     for grant in local.grants:

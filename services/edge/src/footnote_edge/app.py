@@ -32,7 +32,7 @@ from footnote_edge.asking.answerers import Answerers
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.memory_search import MemorySearch
 from footnote_edge.asking.question import Tools
-from footnote_edge.collections.bounds import CollectionFinder
+from footnote_edge.collections.bounds import CollectionBounds
 from footnote_edge.composition import Components, build_components, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
@@ -135,7 +135,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
     call = settings.call_timeout_seconds
     tools = Tools(
         stages=base.stages,
-        collections=CollectionFinder(base.stages, base.collection_epochs, call),
+        bounds=CollectionBounds(base.stages, base.collection_epochs, call),
         answerers=Answerers(base.stages, base.generation_epochs),
         conversations=history.conversations,
         memory_search=MemorySearch(base.stages, history.conversations),
@@ -153,7 +153,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
     return Services(
         settings=settings,
         stages=base.stages,
-        catalog=library.catalog,
+        collections=library.collections,
         evaluations=library.evaluations,
         documents=library.documents,
         uploads=library.uploads,
@@ -163,7 +163,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
         starters=Starters(base.stages, library.documents, chunks, gateway.quotas.meter, call),
         document_deletion=library.document_deletion,
         document_canceller=DocumentCanceller(base.stages, library.documents, work.interruptions, base.bus, call),
-        document_editor=DocumentEditor(base.stages, library.documents, library.catalog, base.bus, call),
+        document_editor=DocumentEditor(base.stages, library.documents, library.collections, base.bus, call),
         watches=DocumentWatches(
             library.documents,
             Feed(base.stages, call),
@@ -177,7 +177,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
         ),
         jobs=work.jobs,
         operations=library.operations,
-        asker=Asker(tools, library.catalog, gateway.request_ids),
+        asker=Asker(tools, library.collections, gateway.request_ids),
         quotas=gateway.quotas,
         conversations=history.conversations,
         answers=history.answers,

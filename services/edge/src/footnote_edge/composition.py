@@ -39,8 +39,8 @@ from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.adapters.usage import ActivityTable, UsageTable
 from footnote_edge.audit.events import CallOrigins
 from footnote_edge.audit.recorder import Recorder
-from footnote_edge.collections.bounds import CollectionFinder
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.bounds import CollectionBounds
+from footnote_edge.collections.collections import Collections
 from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.names import asking as asking_names
@@ -222,8 +222,8 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
     meter, shares = gateway.quotas.meter, gateway.shares
     records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
-    collections = CollectionFinder(stages, base.collection_epochs, settings.call_timeout_seconds)
-    chores = Chores(stages, history.conversations, collections, meter, settings)
+    bounds = CollectionBounds(stages, base.collection_epochs, settings.call_timeout_seconds)
+    chores = Chores(stages, history.conversations, bounds, meter, settings)
     renewing = Renewing(stages, bus, settings)
     restoring = Restoring(
         stages, BlockPipe(stages, ProgressBus(), meter, shares, settings.job_timeout_seconds), settings
@@ -246,7 +246,7 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
 class Library:
     """Collections, documents and sources."""
 
-    catalog: Catalog
+    collections: Collections
     evaluations: Evaluations
     documents: Documents
     uploads: UploadBatches
@@ -263,23 +263,34 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
     settings, stages, database, bus, jobs = base.settings, base.stages, base.database, base.bus, work.jobs
     quotas, request_ids, call = gateway.quotas, gateway.request_ids, settings.call_timeout_seconds
     known = KnownCollectionTable(database)
-    catalog = Catalog(stages, base.permissions, quotas.allowances, known, request_ids, base.collection_epochs, call)
-    documents = Documents(stages, catalog, base.permissions, jobs, quotas, bus, settings)
-    many = ManyUploads(stages, documents, catalog, quotas, settings)
+    collections = Collections(
+        stages, base.permissions, quotas.allowances, known, request_ids, base.collection_epochs, call
+    )
+    documents = Documents(stages, collections, base.permissions, jobs, quotas, bus, settings)
+    many = ManyUploads(stages, documents, collections, quotas, settings)
     uploads = UploadBatches(documents, many)
     document_deletion = DocumentDeletion(stages, documents, jobs, history.forgetting, bus, call)
     operations = Operations(
-        base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, quotas, bus, settings
+        base.operations,
+        jobs,
+        collections,
+        documents,
+        base.permissions,
+        work.deletion,
+        request_ids,
+        quotas,
+        bus,
+        settings,
     )
-    sources = _sources(base, work, catalog, documents, uploads, document_deletion, operations, request_ids)
-    evaluations = Evaluations(EvaluationTable(database), catalog, base.permissions, settings.evaluation_days)
-    return Library(catalog, evaluations, documents, uploads, many, document_deletion, operations, *sources)
+    sources = _sources(base, work, collections, documents, uploads, document_deletion, operations, request_ids)
+    evaluations = Evaluations(EvaluationTable(database), collections, base.permissions, settings.evaluation_days)
+    return Library(collections, evaluations, documents, uploads, many, document_deletion, operations, *sources)
 
 
 def _sources(
     base: Base,
     work: Working,
-    catalog: Catalog,
+    collections: Collections,
     documents: Documents,
     uploads: UploadBatches,
     document_deletion: DocumentDeletion,
@@ -300,14 +311,14 @@ def _sources(
     )  # fmt: skip
     table = SourceTable(base.database, bus)
     items = ItemTable(base.database, table)
-    store = DocumentStore(base.stages, documents, uploads, document_deletion, catalog, jobs, bus, call)
+    store = DocumentStore(base.stages, documents, uploads, document_deletion, collections, jobs, bus, call)
     following = DocumentFollower(base.stages, items, call, ceiling, poll)
     openings = Openings(kinds, vault, policy, base.folder / "sources")
     workflows.activate(Engine(table, items, operation_store, store, following, openings, ceiling))
     schedule = Schedule(table, operation_store, jobs, vault)
     source_watches = SourceWatches(table, operation_store, schedule, openings, settings.source_watches)
     sources = Sources(
-        table, items, kinds, vault, schedule, operation_store, operations, jobs, catalog, base.permissions,
+        table, items, kinds, vault, schedule, operation_store, operations, jobs, collections, base.permissions,
         request_ids, bus, settings,
     )  # fmt: skip
     return sources, schedule, source_watches

@@ -16,8 +16,8 @@ from footnote.types.v1.collection_pb2 import (
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_TOPIC, QUERY_STRATEGY_FOLLOW_UP
 from footnote_edge.asking.manifests import ManifestBuilder
 from footnote_edge.asking.timings import degrades
-from footnote_edge.collections.catalog import expiry
 from footnote_edge.conversations.origins import Origin
+from footnote_edge.documents.documents import expiry
 from footnote_edge.jobs.chores import shortened
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 

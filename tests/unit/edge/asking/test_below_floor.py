@@ -29,7 +29,7 @@ def question(answer: RetrieveResponse | FootnoteError, asked: list[RetrieveReque
         scope=Scope(), text="total?", request=AskRequest(), replayed=None,
         deadline=SimpleNamespace(share=lambda stage: 3.0),
         tools=SimpleNamespace(
-            stages=SimpleNamespace(retrieval=Retrieval()), collections=SimpleNamespace(about=about)
+            stages=SimpleNamespace(retrieval=Retrieval()), bounds=SimpleNamespace(about=about)
         ),
     )  # fmt: skip
 

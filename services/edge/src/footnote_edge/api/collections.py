@@ -26,12 +26,12 @@ class CollectionsApi:
 
     async def CreateCollection(self, request: CreateCollectionRequest, context: Call) -> CreateCollectionResponse:
         """Create a collection."""
-        return CreateCollectionResponse(collection=await self.services.catalog.create_once(caller(), request))
+        return CreateCollectionResponse(collection=await self.services.collections.create_once(caller(), request))
 
     async def GetCollection(self, request: GetCollectionRequest, context: Call) -> GetCollectionResponse:
         """Return one collection."""
         scope = caller()
-        found = await self.services.catalog.described(scope, request.collection)
+        found = await self.services.collections.described(scope, request.collection)
         asked = await self.services.starters.of(scope, found) if request.with_starter_questions else ()
         return GetCollectionResponse(collection=found, starter_questions=asked)
 
@@ -48,7 +48,7 @@ class CollectionsApi:
     async def UpdateCollection(self, request: UpdateCollectionRequest, context: Call) -> UpdateCollectionResponse:
         """Change the fields that the mask names."""
         scope = caller()
-        collection = await self.services.catalog.update(scope, request)
+        collection = await self.services.collections.update(scope, request)
         operation = await self.services.operations.reindex_outdated(scope, collection) if request.reindex else None
         return UpdateCollectionResponse(collection=collection, operation=operation)
 

@@ -52,7 +52,7 @@ class ConversationsApi:
     async def CreateConversation(self, request: CreateConversationRequest, context: Call) -> CreateConversationResponse:
         """Create a conversation."""
         scope, conversations = caller(), self.services.conversations
-        await self.services.catalog.check_all(scope, request.collections)
+        await self.services.collections.check_all(scope, request.collections)
         created = await self.services.request_ids.once(
             scope,
             request,
@@ -83,7 +83,7 @@ class ConversationsApi:
         """Change a conversation's title or collections."""
         scope, change = caller(), _change(request)
         await self.services.conversations.get(scope, request.conversation_id)
-        await self.services.catalog.check_all(scope, change.collections or ())
+        await self.services.collections.check_all(scope, change.collections or ())
         changed = await self.services.conversations.change(
             scope, request.conversation_id, change, request.resource.etag
         )
@@ -148,7 +148,7 @@ class ConversationsApi:
         scope, conversations = caller(), self.services.conversations
         found = await conversations.get(scope, request.conversation_id)
         # As ids: readers may see other collections under these names, and a name may change.
-        asked = await self.services.catalog.ids(scope, found.collections)
+        asked = await self.services.collections.ids(scope, found.collections)
         shared = await conversations.sharing.share(scope, request.conversation_id, asked, request.answer_id)
         return ShareConversationResponse(shared=shared)
 

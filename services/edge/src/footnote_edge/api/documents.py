@@ -74,7 +74,7 @@ class DocumentsApi:
     ) -> AsyncIterator[pb.WatchDocumentsResponse]:
         """Stream the events of a collection's documents."""
         scope = caller()
-        collection = await self.services.catalog.get(scope, request.collection)
+        collection = await self.services.collections.get(scope, request.collection)
         events = self.services.watches.collection(scope, collection.id, request.until_idle, request.resume_token)
         async with aclosing(events) as responses:
             async for event in responses:

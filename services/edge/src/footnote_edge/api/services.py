@@ -11,7 +11,7 @@ from footnote_kit.errors import InvalidArgument, Unauthenticated
 
 from footnote_edge.asking.asker import Asker
 from footnote_edge.audit.recorder import Recorder
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
@@ -48,7 +48,7 @@ class Services:
 
     settings: Settings
     stages: Stages
-    catalog: Catalog
+    collections: Collections
     starters: Starters
     evaluations: Evaluations
     documents: Documents

@@ -29,7 +29,7 @@ class VectorsApi:
     async def AddVectors(self, request: AddVectorsRequest, context: Call) -> AddVectorsResponse:
         """Add rows, replacing those with the same ids."""
         scope = caller()
-        collection = await self.services.catalog.get(scope, request.collection, Access.WRITE)
+        collection = await self.services.collections.get(scope, request.collection, Access.WRITE)
         claim = await self.services.request_ids.claim(scope, request)
         for index, row in enumerate(request.rows):
             refuse_reserved(row.metadata, f"rows[{index}].metadata")
@@ -72,7 +72,7 @@ class VectorsApi:
     async def DeleteVectors(self, request: DeleteVectorsRequest, context: Call) -> DeleteVectorsResponse:
         """Delete rows."""
         scope = caller()
-        collection = await self.services.catalog.get(scope, request.collection, Access.WRITE)
+        collection = await self.services.collections.get(scope, request.collection, Access.WRITE)
         wanted = indexing.DeleteVectorsRequest(
             scope=scope, collection=collection.id, ids=request.ids, allow_missing=request.allow_missing
         )

@@ -14,7 +14,7 @@ from footnote_edge.asking.precedence import check_limits
 from footnote_edge.asking.question import EarlierAnswer, Question, Tools
 from footnote_edge.asking.steps import answer
 from footnote_edge.asking.storing import events_of
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.conversations.ports import Regeneration
 from footnote_edge.gateway.request_ids import IdSeed, RequestIds
 
@@ -25,8 +25,8 @@ _SETTINGS = ("retrieval", "rerank", "prompt", "generation")
 class Asker:
     """Answers questions; one call per question."""
 
-    def __init__(self, tools: Tools, catalog: Catalog, request_ids: RequestIds) -> None:
-        self.catalog = catalog
+    def __init__(self, tools: Tools, collections: Collections, request_ids: RequestIds) -> None:
+        self.collections = collections
         self.conversations = tools.conversations
         self.memory_search = tools.memory_search
         self._tools = tools

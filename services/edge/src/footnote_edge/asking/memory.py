@@ -72,7 +72,7 @@ async def _readable(question: Question, settings: QuestionSettings, found: Searc
     origins = await conversations.messages.origins.of(one.message_id for one in found.source_messages)
     refused = []
     for message_id, several in origins.items():
-        about = await question.tools.collections.about(question.scope, {one.collection_id for one in several})
+        about = await question.tools.bounds.about(question.scope, {one.collection_id for one in several})
         both = together([bounds, about])
         if both == bounds or await _allows(question, settings.model, both):
             bounds = both

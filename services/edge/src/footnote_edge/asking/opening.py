@@ -54,8 +54,7 @@ async def _thread(question: Question) -> Thread:
     collections = list(question.manifest.manifest.collections)
     all_deleted = False
     if collections and not question.request.collections:
-        finder = question.tools.collections
-        collections = await still_there(finder, question.scope, collections, question.timings)
+        collections = await still_there(question.tools.bounds, question.scope, collections, question.timings)
         all_deleted = not collections
     trace.get_current_span().set_attribute(names.CONVERSATION_ID, question.request.conversation_id)
     return Thread(conversation, history, collections, conversation.local_only, all_deleted)

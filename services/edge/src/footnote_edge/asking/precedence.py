@@ -34,18 +34,18 @@ async def settings_of(question: Question, thread: Thread) -> QuestionSettings:
     prompt, rerank, model = asked if question.replayed else effective(*asked, of_collections)
     # Rules about collections apply whether the request, the conversation or nothing names them.
     check_limits(question.tools.egress, question.scope, question.request, bounds.collections)
-    parts = [bounds, await question.tools.collections.about(question.scope, thread.past.collections)]
+    parts = [bounds, await question.tools.bounds.about(question.scope, thread.past.collections)]
     return QuestionSettings(prompt, rerank, model, together([*parts, CONVERSATION] if thread.local_only else parts))
 
 
 async def _of_collections(question: Question, thread: Thread) -> tuple[CollectionSettings, TextBounds]:
     """Return the collections' settings and the bounds of texts about them; those last known while indexing is down."""
-    finder, timings = question.tools.collections, question.timings
+    known, timings = question.tools.bounds, question.timings
     problem: FootnoteError | None = None
     try:
         with timings.timed(PIPELINE_STAGE_EDGE, "settings"):
             async with asyncio.timeout(question.deadline.share(PIPELINE_STAGE_EDGE)):
-                found, bounds = await finder.find(question.scope, thread.collections)
+                found, bounds = await known.find(question.scope, thread.collections)
         return shared_settings(found), bounds
     except (TimeoutError, FootnoteError) as error:
         if isinstance(error, FootnoteError):
@@ -54,7 +54,7 @@ async def _of_collections(question: Question, thread: Thread) -> tuple[Collectio
             problem = error
     effect = "The deployment's settings were used."
     timings.degrade(PIPELINE_STAGE_EDGE, "SETTINGS_UNAVAILABLE", effect, problem)
-    return CollectionSettings(), finder.last_known(question.scope, thread.collections)
+    return CollectionSettings(), known.last_known(question.scope, thread.collections)
 
 
 def shared_settings(collections: Sequence[Collection]) -> CollectionSettings:

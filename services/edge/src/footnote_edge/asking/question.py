@@ -25,7 +25,7 @@ from footnote_edge.asking.manifests import ManifestBuilder
 from footnote_edge.asking.memory_search import MemorySearch
 from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import Deadline, QuestionTimings
-from footnote_edge.collections.bounds import CollectionFinder
+from footnote_edge.collections.bounds import CollectionBounds
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.origins import Origin, of_sources
@@ -46,7 +46,7 @@ class Tools:
     """Components shared by all questions."""
 
     stages: Stages
-    collections: CollectionFinder
+    bounds: CollectionBounds
     answerers: Answerers
     conversations: Conversations
     memory_search: MemorySearch

@@ -129,7 +129,7 @@ async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[s
     """Return the collections searched then that the caller can still see, or those named then if none were noted."""
     if not then.collection_ids:
         return list(then.collections)
-    visible = await asker.catalog.visible(scope)
+    visible = await asker.collections.visible(scope)
     left = [one for one in then.collection_ids if one in visible]
     if not left:
         raise FailedPrecondition("None of this answer's collections can be searched any more.")

@@ -112,7 +112,7 @@ async def _retrieve(question: Question, draft: Draft, effect: str) -> Found:
 async def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:
     """Return the bounds of a query beyond the collections searched: it may repeat the conversation's history."""
     repeats = draft.thread.past.collections if draft.plan.query != question.text else ()
-    of_history = await question.tools.collections.about(question.scope, repeats)
+    of_history = await question.tools.bounds.about(question.scope, repeats)
     return together([of_history, CONVERSATION]) if draft.thread.local_only else of_history
 
 

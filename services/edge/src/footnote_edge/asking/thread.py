@@ -12,7 +12,7 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_
 from footnote_kit.errors import FootnoteError, NotFound
 
 from footnote_edge.asking.timings import QuestionTimings
-from footnote_edge.collections.bounds import CollectionFinder
+from footnote_edge.collections.bounds import CollectionBounds
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.origins import Origin, hash_of
 
@@ -75,21 +75,21 @@ async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]
 
 
 async def still_there(
-    finder: CollectionFinder, scope: Scope, names: Sequence[str], timings: QuestionTimings
+    bounds: CollectionBounds, scope: Scope, names: Sequence[str], timings: QuestionTimings
 ) -> list[str]:
     """Return the collections that exist and are visible to the caller; reports missing ones.
 
     Returns all of them while they cannot be looked up.
     """
     try:
-        await finder.find(scope, names)
+        await bounds.find(scope, names)
     except NotFound:
         pass
     except FootnoteError:
         return list(names)
     else:
         return list(names)
-    looks = await asyncio.gather(*(finder.find(scope, [name]) for name in names), return_exceptions=True)
+    looks = await asyncio.gather(*(bounds.find(scope, [name]) for name in names), return_exceptions=True)
     left = [name for name, look in zip(names, looks, strict=True) if not isinstance(look, NotFound)]
     effect = "Deleted collections of this conversation were left out."
     if not left:

@@ -35,7 +35,7 @@ _Key: TypeAlias = tuple[bytes, tuple[str, ...]]
 _Found: TypeAlias = tuple[list[Collection], TextBounds]
 
 
-class CollectionFinder:
+class CollectionBounds:
     """Finds the collections of a question; remembers their bounds for when indexing is down.
 
     Asks indexing once per epoch of its collections, so any change counts for the next question. Collection counts are

@@ -14,7 +14,7 @@ from footnote_kit.paging import Page
 from footnote_kit.text_work import off_loop
 from footnote_kit.wall_clock import deletion_datetime
 
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.collections.permissions import Permissions
 
 
@@ -52,15 +52,17 @@ Their JSON adds a few bytes to each question, one to each quote, and five to eac
 class Evaluations:
     """Keeps runs with their collection's permissions."""
 
-    def __init__(self, stored: StoredEvaluations, catalog: Catalog, permissions: Permissions, days: float) -> None:
+    def __init__(
+        self, stored: StoredEvaluations, collections: Collections, permissions: Permissions, days: float
+    ) -> None:
         self._stored = stored
-        self._catalog = catalog
+        self._collections = collections
         self._permissions = permissions
         self._kept = timedelta(days=days)
 
     async def writable(self, scope: Scope, collection: str) -> str:
         """Return the id of a collection that the caller may write to, given by name or id."""
-        return (await self._catalog.get(scope, collection, Access.WRITE, counted=False)).id
+        return (await self._collections.get(scope, collection, Access.WRITE, counted=False)).id
 
     async def create(self, scope: Scope, collection_id: str, wanted: EvaluationRun, run_id: str) -> EvaluationRun:
         """Keep a run and return it; one that exists under `run_id`, empty for any, stays as it is.
@@ -79,7 +81,7 @@ class Evaluations:
 
     async def page(self, scope: Scope, collection: str, page: Page) -> tuple[list[EvaluationRun], str, int]:
         """Return a page of a collection's runs, newest first, the next page's token, and the total."""
-        collection_id = (await self._catalog.get(scope, collection, counted=False)).id
+        collection_id = (await self._collections.get(scope, collection, counted=False)).id
         runs, token, total = await self._stored.page(collection_id, page)
         return [self._dated(one) for one in runs], token, total
 

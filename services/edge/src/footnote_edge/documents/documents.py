@@ -1,6 +1,7 @@
 """Documents at the public API: upload, replace, read, download, chunks. Files are streamed, never held whole."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Container, Mapping, Sequence
+from datetime import UTC, datetime
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -18,7 +19,7 @@ from footnote_kit.access import Access, document_missing
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.origins import refuse_reserved, with_origin
 
-from footnote_edge.collections.catalog import Catalog, expiry
+from footnote_edge.collections.collections import Collections
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.gateway.ports import Allowance
 from footnote_edge.gateway.quotas import Quotas
@@ -40,7 +41,7 @@ class Documents:
     def __init__(
         self,
         stages: Stages,
-        catalog: Catalog,
+        collections: Collections,
         permissions: Permissions,
         jobs: Jobs,
         quotas: Quotas,
@@ -49,7 +50,7 @@ class Documents:
     ) -> None:
         self._stages = stages
         self._ingestion = stages.ingestion
-        self._catalog = catalog
+        self._collections = collections
         self._permissions = permissions
         self._jobs = jobs
         self._quotas = quotas
@@ -66,7 +67,7 @@ class Documents:
     ) -> ingestion.UploadDocumentResponse:
         """Stream a file, `received` from its caller, to ingestion, and enqueue its job; see `UploadBatches.receive`."""
         await self._quotas.admit(scope.tenant_id)
-        collection = await self._catalog.for_upload(scope, metadata.collection)
+        collection = await self._collections.for_upload(scope, metadata.collection)
         head = upload_head(metadata, collection, await self._quotas.of(scope.tenant_id), origin)
 
         response = await self.store(scope, head, parts)
@@ -158,7 +159,7 @@ class Documents:
         """Return a page of documents of one collection, or of all that the caller may read."""
         if request.outdated and not request.collection:
             raise InvalidArgument.field("outdated", "goes with collection")
-        collections = [(await self._catalog.get(scope, request.collection)).id] if request.collection else []
+        collections = [(await self._collections.get(scope, request.collection)).id] if request.collection else []
         return await self._list(
             scope,
             collections,
@@ -167,7 +168,7 @@ class Documents:
             tags=request.tags,
             document_types=request.document_types,
             languages=request.languages,
-            outdated_for=await self._catalog.outdated.digest(scope, collections[0]) if request.outdated else "",
+            outdated_for=await self._collections.outdated.digest(scope, collections[0]) if request.outdated else "",
             created_after=request.created_after if request.HasField("created_after") else None,
             created_before=request.created_before if request.HasField("created_before") else None,
             order_by=request.order_by,
@@ -257,6 +258,22 @@ def upload_head(
     if origin is None and (expires := expiry(collection, ttl)) is not None:
         head.expire_time.FromDatetime(expires)
     return head
+
+
+LONGEST_TTL = 3_153_600_000
+"""Seconds; collections' settings have the same limit."""
+
+
+def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
+    """Return when an upload expires: after its own time, else after the collection's; None for never."""
+    counting = collection.effective_settings if collection.HasField("effective_settings") else collection.settings
+    if ttl_seconds is None and counting.HasField("ttl"):
+        ttl_seconds = counting.ttl.ToTimedelta().total_seconds()
+    if ttl_seconds is None:
+        return None
+    if not 0 < ttl_seconds <= LONGEST_TTL:
+        raise InvalidArgument.field("ttl", "must be positive, and at most 100 years")
+    return datetime.fromtimestamp((now or datetime.now(UTC)).timestamp() + ttl_seconds, UTC)
 
 
 def _needs_job(response: ingestion.UploadDocumentResponse) -> bool:

@@ -13,8 +13,8 @@ from footnote_kit.validation import changed_fields
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_edge.collections.catalog import Catalog, expiry
-from footnote_edge.documents.documents import Documents
+from footnote_edge.collections.collections import Collections
+from footnote_edge.documents.documents import Documents, expiry
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
@@ -26,11 +26,11 @@ class DocumentEditor:
     """Changes documents' tags, metadata and expiry."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, catalog: Catalog, bus: ProgressBus, timeout: float
+        self, stages: Stages, documents: Documents, collections: Collections, bus: ProgressBus, timeout: float
     ) -> None:
         self._stages = stages
         self._documents = documents
-        self._catalog = catalog
+        self._collections = collections
         self._bus = bus
         self._timeout = timeout
 
@@ -65,7 +65,7 @@ class DocumentEditor:
         """Set when a document without an expiry of its own goes; an item of a source goes when its source says so."""
         if KEY in known.metadata.fields:
             return
-        collection = await self._catalog.get(scope, known.collection_id, counted=False)
+        collection = await self._collections.get(scope, known.collection_id, counted=False)
         expires = expiry(collection, None, known.create_time.ToDatetime(UTC))
         if expires is None:
             return

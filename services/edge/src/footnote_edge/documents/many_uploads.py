@@ -12,7 +12,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.status import from_proto
 
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.documents.documents import PART_BYTES, Documents, check_metadata, upload_head
 from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS
@@ -42,11 +42,11 @@ class ManyUploads:
     """Stores several files of one collection, and enqueues their jobs."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, catalog: Catalog, quotas: Quotas, settings: Settings
+        self, stages: Stages, documents: Documents, collections: Collections, quotas: Quotas, settings: Settings
     ) -> None:
         self._groups = stages.ingestion_groups
         self._documents = documents
-        self._catalog = catalog
+        self._collections = collections
         self._quotas = quotas
         self._timeout = settings.job_timeout_seconds
         self._offered = True
@@ -87,7 +87,7 @@ class ManyUploads:
         if len(set(ids)) != len(ids):
             raise InvalidArgument.field("metadata.request_id", "must be another one for each file of a call")
         await self._quotas.admit(scope.tenant_id)
-        collection = await self._catalog.for_upload(scope, name)
+        collection = await self._collections.for_upload(scope, name)
         allowed = await self._quotas.of(scope.tenant_id)
         outcomes: dict[int, Outcome] = {}
         sent: dict[int, groups.WholeFile] = {}

@@ -27,7 +27,7 @@ from footnote_kit.paging import Page, moment, text
 from footnote_kit.status import to_proto
 from google.rpc.status_pb2 import Status
 
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents
 from footnote_edge.gateway.quotas import Quotas
@@ -56,7 +56,7 @@ class Operations:
         self,
         store: OperationStore,
         jobs: Jobs,
-        catalog: Catalog,
+        collections: Collections,
         documents: Documents,
         permissions: Permissions,
         deletion: CollectionDeletion,
@@ -67,7 +67,7 @@ class Operations:
     ) -> None:
         self._store = store
         self._jobs = jobs
-        self._catalog = catalog
+        self._collections = collections
         self._documents = documents
         self._permissions = permissions
         self._deletion = deletion
@@ -95,7 +95,7 @@ class Operations:
         row = new_operation(scope, operation_id, kind, collection_id)
         row.whole, row.failed_only = not request.document_ids, request.failed_only
         if request.outdated_only:
-            row.outdated_for = await self._catalog.outdated.digest(scope, collection_id)
+            row.outdated_for = await self._collections.outdated.digest(scope, collection_id)
         row.total, row.skipped = len(items), sum(item.outcome == Outcome.SKIPPED for item in items)
         if await self._store.add(row, items):
             await self._jobs.operate(row)
@@ -110,7 +110,7 @@ class Operations:
     async def _wanted(self, scope: Scope, request: ReindexDocumentsRequest) -> tuple[list[Item], str]:
         """Return the named documents, none for a whole collection; and the collection in that case."""
         if not request.document_ids:
-            return [], (await self._catalog.get(scope, request.collection, Access.WRITE)).id
+            return [], (await self._collections.get(scope, request.collection, Access.WRITE)).id
         ids = list(dict.fromkeys(request.document_ids))
         if len(ids) > MOST_DOCUMENTS:
             raise InvalidArgument.field(
@@ -130,7 +130,7 @@ class Operations:
         """
         undoing = await self._undoing(scope.tenant_id)  # read first: the undo may end before the collection is read
         try:
-            collection = await self._catalog.get(scope, request.collection, Access.MANAGE)
+            collection = await self._collections.get(scope, request.collection, Access.MANAGE)
         except NotFound:
             if undoing:
                 raise Aborted("The deletion of a collection is being undone; try again in a moment") from None
@@ -152,7 +152,7 @@ class Operations:
             await self._store.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
             await self._jobs.operate(row)
             raise
-        await self._catalog.forget(scope, collection)
+        await self._collections.forget(scope, collection)
         await self._jobs.operate(row)
         return await self.get(scope, row.id)
 
@@ -211,7 +211,7 @@ class Operations:
 
     async def _collection_id(self, scope: Scope, name: str) -> str:
         try:
-            return (await self._catalog.get(scope, name)).id
+            return (await self._collections.get(scope, name)).id
         except NotFound:
             return name  # the id of a deleted collection: only the caller's own operations on it are shown
 
@@ -331,7 +331,7 @@ class Operations:
         """Return the names of those collections that the caller can see now, as far as indexing answers."""
         wanted = {one for one in ids if one}
         try:
-            return await self._catalog.names(scope, wanted) if wanted else {}
+            return await self._collections.names(scope, wanted) if wanted else {}
         except FootnoteError as error:
             _log.info("names_unknown", reason=error.reason)
             return {}

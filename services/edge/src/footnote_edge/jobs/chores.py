@@ -18,7 +18,7 @@ from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import together
 from footnote_text import tokens
 
-from footnote_edge.collections.bounds import CONVERSATION, CollectionFinder
+from footnote_edge.collections.bounds import CONVERSATION, CollectionBounds
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
@@ -44,13 +44,13 @@ class Chores:
         self,
         stages: Stages,
         conversations: Conversations,
-        collections: CollectionFinder,
+        bounds: CollectionBounds,
         meter: Meter,
         settings: Settings,
     ) -> None:
         self._stages = stages
         self._conversations = conversations
-        self._collections = collections
+        self._collection_bounds = bounds
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -157,9 +157,9 @@ class Chores:
         named = (await self._conversations.get(scope, conversation_id)).collections
         about = await self._conversations.messages.origins.about(message_ids)
         names = {one: sorted({*about.get(one, ()), *named}) for one in message_ids}
-        known = {name: await self._collections.named(scope, name) for name in set[str]().union(*names.values())}
+        known = {name: await self._collection_bounds.named(scope, name) for name in set[str]().union(*names.values())}
         if not all(names.values()):
-            known[""] = await self._collections.every(scope)
+            known[""] = await self._collection_bounds.every(scope)
         return {one: together([*marked, *(known[name] for name in several or [""])]) for one, several in names.items()}
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:

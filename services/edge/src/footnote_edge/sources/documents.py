@@ -19,7 +19,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument, No
 from footnote_kit.origins import origin_of, with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.documents.deletion import DocumentDeletion
 from footnote_edge.documents.documents import PART_BYTES, Documents
 from footnote_edge.documents.upload_batches import UploadBatches
@@ -84,7 +84,7 @@ class DocumentStore:
 
     def __init__(
         self, stages: Stages, documents: Documents, uploads: UploadBatches, document_deletion: DocumentDeletion,
-        catalog: Catalog, jobs: Jobs, bus: ProgressBus, timeout: float,
+        collections: Collections, jobs: Jobs, bus: ProgressBus, timeout: float,
     ) -> None:  # fmt: skip
         self._stages = stages
         self._feed = Feed(stages, timeout)
@@ -92,13 +92,13 @@ class DocumentStore:
         self._documents = documents
         self._uploads = uploads
         self._document_deletion = document_deletion
-        self._catalog = catalog
+        self._collections = collections
         self._bus = bus
         self._timeout = timeout
 
     async def collection(self, scope: Scope, source: StoredSource) -> Collection:
         """Return the collection of a source; raises NotFound if it is deleted."""
-        return await self._catalog.get(scope, source.collection_id, counted=False)
+        return await self._collections.get(scope, source.collection_id, counted=False)
 
     async def put(
         self, scope: Scope, source: StoredSource, item: StoredItem, content: Content, label: Mapping[str, str]

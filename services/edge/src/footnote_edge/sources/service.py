@@ -25,7 +25,7 @@ from footnote_kit.paging import Page, fitting, moment, text
 from footnote_kit.validation import changed_fields
 from google.protobuf.json_format import MessageToDict
 
-from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.collections import Collections
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.operations import Operations
 from footnote_edge.gateway.request_ids import RequestIds
@@ -59,7 +59,7 @@ class Sources:
         operation_store: OperationStore,
         operations: Operations,
         jobs: Jobs,
-        catalog: Catalog,
+        collections: Collections,
         permissions: Permissions,
         request_ids: RequestIds,
         bus: ProgressBus,
@@ -73,7 +73,7 @@ class Sources:
         self._operation_store = operation_store
         self._operations = operations
         self._jobs = jobs
-        self._catalog = catalog
+        self._collections = collections
         self._permissions = permissions
         self._request_ids = request_ids
         self._bus = bus
@@ -102,7 +102,7 @@ class Sources:
             raise InvalidArgument.field("source.id", "is chosen by the server")
         if not wanted.collection:
             raise InvalidArgument.field("source.collection", "must be given")
-        collection = await self._catalog.for_upload(scope, wanted.collection)
+        collection = await self._collections.for_upload(scope, wanted.collection)
         await self._permissions.collection(scope, collection, Access.WRITE)
         if self._most and (used := await self._source_store.count(scope.tenant_id)) >= self._most:
             raise ResourceExhausted(
@@ -131,7 +131,7 @@ class Sources:
         """Return a page of the sources that the caller may see."""
         page = Page.of(scope, request, kinds=(moment, text))
         if request.collection:
-            collection = await self._catalog.get(scope, request.collection, Access.WRITE, counted=False)
+            collection = await self._collections.get(scope, request.collection, Access.WRITE, counted=False)
             visible = {collection.id}
         else:
             visible = await self._permissions.writable(scope, await self._source_store.collections(scope.tenant_id))

@@ -1,16 +1,14 @@
-"""Collections by name: looked up, made on demand for "default", remembered when indexing is down; what is outdated."""
+"""A tenant's collections by name or id: look-ups, creation and changes, and what is known while indexing is down."""
 
 import asyncio
 import re
 from collections.abc import Collection as Collected
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Protocol
 
 from footnote.edge.v1 import collections_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
@@ -20,15 +18,14 @@ from footnote_kit.epochs import EpochReader, received
 from footnote_kit.errors import (
     AlreadyExists,
     DeadlineExceeded,
-    FootnoteError,
     InvalidArgument,
     NotFound,
     ResourceExhausted,
     Unavailable,
 )
-from footnote_kit.logs import get_logger
 from footnote_providers.own_vectors import brings_own, no_document
 
+from footnote_edge.collections.outdated import Outdated
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.collections.stage_settings import StageSettings, asks_stages
 from footnote_edge.gateway.allowances import Allowances
@@ -56,7 +53,7 @@ MOST_NAMED = 100
 _MOST_NOTED = 1024
 
 
-class Catalog:
+class Collections:
     """Resolves callers' names to collections of their tenant."""
 
     def __init__(
@@ -292,22 +289,6 @@ class Catalog:
         self._noted[key] = kept
 
 
-LONGEST_TTL = 3_153_600_000
-"""Seconds; collections' settings have the same limit."""
-
-
-def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
-    """Return when an upload expires: after its own time, else after the collection's; None for never."""
-    counting = collection.effective_settings if collection.HasField("effective_settings") else collection.settings
-    if ttl_seconds is None and counting.HasField("ttl"):
-        ttl_seconds = counting.ttl.ToTimedelta().total_seconds()
-    if ttl_seconds is None:
-        return None
-    if not 0 < ttl_seconds <= LONGEST_TTL:
-        raise InvalidArgument.field("ttl", "must be positive, and at most 100 years")
-    return datetime.fromtimestamp((now or datetime.now(UTC)).timestamp() + ttl_seconds, UTC)
-
-
 @contextmanager
 def _about_resource() -> Iterator[None]:
     """Rename fields in refusals to those of an Update request: the stages know only the collection."""
@@ -317,38 +298,3 @@ def _about_resource() -> Iterator[None]:
         named = [(_RESOURCE.sub("resource.", field), problem) for field, problem in error.violations]
         message = _RESOURCE.sub("resource.", error.message)
         raise InvalidArgument(message, reason=error.reason, metadata=error.metadata, violations=named) from error
-
-
-_log = get_logger(__name__)
-
-
-class Outdated:
-    """Compares indexing's current settings with the digest that ingestion has stored for each document."""
-
-    def __init__(self, stages: Stages, timeout: float) -> None:
-        self._stages = stages
-        self._timeout = timeout
-
-    async def digest(self, scope: Scope, collection_id: str) -> str:
-        """Return the digest of the effective settings; raises NotFound."""
-        request = indexing.GetCollectionRequest(scope=scope, collection=collection_id, without_counts=True)
-        response = await self._stages.indexing.GetCollection(request, timeout=self._timeout)
-        return str(response.settings_digest)
-
-    async def count(self, scope: Scope, collection_id: str) -> int:
-        """Return how many documents were indexed with other settings."""
-        digest = await self.digest(scope, collection_id)
-        if not digest:
-            return 0
-        request = ingestion.ListDocumentsRequest(
-            scope=scope, collection_ids=[collection_id], outdated_for=digest, page_size=1
-        )
-        response = await self._stages.ingestion.ListDocuments(request, timeout=self._timeout)
-        return int(response.total_size)
-
-    async def fill_in(self, scope: Scope, collection: Collection) -> None:
-        """Set the count on a collection; left unset while a stage is down."""
-        try:
-            collection.outdated_documents = await self.count(scope, collection.id)
-        except FootnoteError as error:
-            _log.warning("outdated_documents_not_shown", reason=error.reason)
