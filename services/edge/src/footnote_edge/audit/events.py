@@ -88,7 +88,7 @@ class Event:
         return replace(self, principal=replace(self.principal, tenant_id=tenant_id, user_id=user))
 
 
-HEADER = "x-footnote-way"
+CALL_ORIGIN_HEADER = "x-footnote-way"
 _OPENAI = ("/v1/chat/", "/v1/models")
 _MCP = "/mcp"
 MOST_ADDRESS = 64
@@ -106,12 +106,12 @@ class CallOrigins:
         self._secret = secrets.token_hex(16)
 
     def header(self, call_origin: CallOrigin) -> str:
-        """Return the value of HEADER with which the HTTP side names its client."""
+        """Return the value of CALL_ORIGIN_HEADER with which the HTTP side names its client."""
         return f"{self._secret} {int(call_origin.door)} {call_origin.address}"
 
     def of(self, headers: Mapping[str, str], peer: str) -> CallOrigin:
         """Return the origin of a call with these headers."""
-        secret, _, said = headers.get(HEADER, "").partition(" ")
+        secret, _, said = headers.get(CALL_ORIGIN_HEADER, "").partition(" ")
         if secret and hmac.compare_digest(secret.encode(), self._secret.encode()):
             door, _, address = said.partition(" ")
             return CallOrigin(AuditDoor.ValueType(int(door)), address)

@@ -24,7 +24,7 @@ from footnote_edge.http.dialects.wrapper import Wrapper
 from footnote_edge.http.openapi import document as openapi
 from footnote_edge.http.serving.authentication import PUBLIC, ActionOf, AuthenticationLayer
 from footnote_edge.http.serving.bodies import Bodies, LimitOf
-from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.serving.origins import Origins
 from footnote_edge.http.serving.outermost import OutermostLayer
 from footnote_edge.http.serving.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
@@ -39,7 +39,7 @@ def site(
     channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, auditor: Auditor, version: str
 ) -> ASGIApp:
     """Return the ASGI application that serves edge's public API behind `channel` over HTTP."""
-    caller = Caller(channel, settings)
+    calls = GrpcCalls(channel, settings)
     mcp = McpRoute(EdgeStub(channel), version)
 
     @contextlib.asynccontextmanager
@@ -74,11 +74,11 @@ def site(
     ]
     application = Starlette(
         routes=[
-            *OpenAiApi(caller, settings.public_origin).routes(),
-            *uploads.routes(caller),
-            *streams.export_routes(caller),
-            *Wrapper(caller).routes(),
-            *transcoder.routes(caller),
+            *OpenAiApi(calls, settings.public_origin).routes(),
+            *uploads.routes(calls),
+            *streams.export_routes(calls),
+            *Wrapper(calls).routes(),
+            *transcoder.routes(calls),
             *openapi.routes(version),
             *pages.routes(settings),
             mcp.route(),

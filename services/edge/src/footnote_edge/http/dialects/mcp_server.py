@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from footnote_edge.http.serving.caller import credentials
 from footnote_edge.http.serving.disconnects import CancelOnDisconnect
+from footnote_edge.http.serving.grpc_calls import credentials
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context, MCPServer

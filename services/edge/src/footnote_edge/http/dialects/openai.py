@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from footnote_edge.http.dialects.chat_request import EVERYTHING, ChatRequest, parse
-from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.serving.disconnects import while_connected
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.serving.problems import headers_of, openai_error, status_of
 from footnote_edge.http.transcoding import streams
 from footnote_edge.http.transcoding.binding import to_json
@@ -35,9 +35,9 @@ _FINISH = {
 class OpenAiApi:
     """Handlers in OpenAI's dialect, errors included."""
 
-    def __init__(self, caller: Caller, public_origin: str = "") -> None:
+    def __init__(self, calls: GrpcCalls, public_origin: str = "") -> None:
         """Take what calls the RPCs, and the address that footnotes link to; "" is that of each request."""
-        self._caller = caller
+        self._calls = calls
         self._public_origin = public_origin
 
     def routes(self) -> list[Route]:
@@ -52,7 +52,7 @@ class OpenAiApi:
         """Answer a chat, whole or as a stream."""
         try:
             chat = await read_json(request, parse)
-            events = self._caller.stream("Ask", chat.ask, request)
+            events = self._calls.stream("Ask", chat.ask, request)
             if chat.stream:
                 return streams.response(await streams.started(_chunks(chat, events, self._base(request)), _error_event))
             completed = await while_connected(request, _completed(events))
@@ -86,7 +86,7 @@ class OpenAiApi:
         found, token = {EVERYTHING: 0}, ""
         while True:
             asked = ListCollectionsRequest(page_size=PAGE, page_token=token)
-            page = await self._caller.unary("ListCollections", asked, request)
+            page = await self._calls.unary("ListCollections", asked, request)
             found |= {one.name: one.create_time.seconds for one in page.collections}
             token = page.next_page_token
             if not token:

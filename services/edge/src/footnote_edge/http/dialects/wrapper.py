@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.transcoding.binding import fill
 from footnote_edge.http.transcoding.transcoder import read_json
 
@@ -44,8 +44,8 @@ DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 class Wrapper:
     """Handlers of the wrapper's paths; each calls the public API with the caller's credentials."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, calls: GrpcCalls) -> None:
+        self._calls = calls
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -62,7 +62,7 @@ class Wrapper:
 
     async def create(self, request: Request) -> Response:
         """Create a collection; top-level embedding fields are kept as metadata."""
-        made = await self._caller.unary("CreateCollection", await read_json(request, _creation), request)
+        made = await self._calls.unary("CreateCollection", await read_json(request, _creation), request)
         return JSONResponse(_collection(made.collection), 201)
 
     async def list_all(self, request: Request) -> Response:
@@ -71,7 +71,7 @@ class Wrapper:
         token = ""
         while True:
             asked = ListCollectionsRequest(page_size=PAGE, page_token=token)
-            page = await self._caller.unary("ListCollections", asked, request)
+            page = await self._calls.unary("ListCollections", asked, request)
             found += [_collection(collection) for collection in page.collections]
             token = page.next_page_token
             if not token:
@@ -84,7 +84,7 @@ class Wrapper:
     async def delete(self, request: Request) -> Response:
         """Delete a collection; the response comes after the deletion is complete."""
         name = request.path_params["name"]
-        begun = await self._caller.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
+        begun = await self._calls.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
         gone = await self._ended(begun.operation, request)
         if gone.state == OPERATION_STATE_CANCELLED:
             raise Aborted(f"The deletion of '{name}' was cancelled.")
@@ -96,7 +96,7 @@ class Wrapper:
         """Return an operation after its end."""
         asked = WatchOperationRequest(operation_id=operation.id)
         while not operation.HasField("end_time"):
-            async with aclosing(self._caller.stream("WatchOperation", asked, request)) as moves:
+            async with aclosing(self._calls.stream("WatchOperation", asked, request)) as moves:
                 async for move in moves:
                     operation = move.operation
         return operation
@@ -104,13 +104,13 @@ class Wrapper:
     async def set_metadata(self, request: Request) -> Response:
         """Replace a collection's metadata with `metadata` of the body, or with the body itself."""
         asked = await read_json(request, lambda body: _change(request.path_params["name"], body))
-        changed = await self._caller.unary("UpdateCollection", asked, request)
+        changed = await self._calls.unary("UpdateCollection", asked, request)
         return JSONResponse({"success": True, **_collection(changed.collection)})
 
     async def add(self, request: Request) -> Response:
         """Add documents with the caller's own embeddings."""
         asked = await read_json(request, lambda body: addition(request.path_params["name"], body))
-        added = await self._caller.unary("AddVectors", asked, request)
+        added = await self._calls.unary("AddVectors", asked, request)
         return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
 
     async def query(self, request: Request) -> Response:
@@ -125,7 +125,7 @@ class Wrapper:
         )
         documents: list[dict[str, Any]] = []
         while True:
-            found = await self._caller.unary("QueryChunks", asked, request)
+            found = await self._calls.unary("QueryChunks", asked, request)
             documents += [_chunk(chunk) for chunk in found.chunks]
             # A page may end early because of its size in bytes; this path has no page tokens, so it reads on.
             asked.page_token = found.next_page_token
@@ -136,7 +136,7 @@ class Wrapper:
 
     async def _get(self, request: Request) -> Collection:
         asked = GetCollectionRequest(collection=request.path_params["name"])
-        found: Collection = (await self._caller.unary("GetCollection", asked, request)).collection
+        found: Collection = (await self._calls.unary("GetCollection", asked, request)).collection
         return found
 
 

@@ -12,7 +12,7 @@ from footnote_edge.audit.events import origin_of_request
 from footnote_edge.gateway.auditing import AUTHENTICATE, Auditor
 from footnote_edge.gateway.identity import Authenticator
 from footnote_edge.gateway.principals import REFUSAL
-from footnote_edge.http.serving.caller import CALL_ORIGIN, PASSED_ON
+from footnote_edge.http.serving.grpc_calls import CALL_ORIGIN, PASSED_ON
 from footnote_edge.http.serving.problems import refuse
 
 WORKING = "footnote.working"

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.serving.problems import problem
 from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
 from footnote_edge.jobs.retrying import until_available
@@ -110,21 +110,21 @@ _EXPORTS = {
 """By path: the route's name, its RPC, and the list in the response."""
 
 
-def export_routes(caller: Caller) -> list[Route]:
+def export_routes(calls: GrpcCalls) -> list[Route]:
     """Return the routes of exports; the query has the RPC's fields."""
     known = {rule.method.name: rule for rule in rules()}
     return [
-        Route(path, _export(caller, known[method], listed), methods=["GET"], name=name)
+        Route(path, _export(calls, known[method], listed), methods=["GET"], name=name)
         for path, (name, method, listed) in _EXPORTS.items()
     ]
 
 
-def _export(caller: Caller, rule: Rule, listed: str) -> Any:
+def _export(calls: GrpcCalls, rule: Rule, listed: str) -> Any:
     async def export(request: Request) -> Response:
         asked: Any = bind(rule, {}, request.query_params.multi_items(), {})
         asked.page_size = asked.page_size or PAGE
-        first = await caller.unary(rule.method.name, asked, request)
-        return StreamingResponse(_lines(caller, request, rule, asked, listed, first), media_type="application/jsonl")
+        first = await calls.unary(rule.method.name, asked, request)
+        return StreamingResponse(_lines(calls, request, rule, asked, listed, first), media_type="application/jsonl")
 
     return export
 
@@ -135,7 +135,7 @@ def _enough(error: FootnoteError, waited: float) -> None:
 
 
 async def _lines(
-    caller: Caller, request: Request, rule: Rule, asked: Any, listed: str, page: Any
+    calls: GrpcCalls, request: Request, rule: Rule, asked: Any, listed: str, page: Any
 ) -> AsyncGenerator[str]:
     while True:
         one: Message
@@ -145,5 +145,5 @@ async def _lines(
             return
         asked.page_token = page.next_page_token
         page = await until_available(
-            lambda: caller.unary(rule.method.name, asked, request), _LONGEST_PAUSE, also_timeouts=False, give_up=_enough
+            lambda: calls.unary(rule.method.name, asked, request), _LONGEST_PAUSE, also_timeouts=False, give_up=_enough
         )

@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from footnote_edge.http.serving.authentication import WORKING
-from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.serving.disconnects import while_connected
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.transcoding import json_body, streams
 from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
 
@@ -26,9 +26,9 @@ _PRIVATE = {"cache-control": "no-store"}
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes(caller: Caller) -> list[Route]:
+def routes(calls: GrpcCalls) -> list[Route]:
     """Return a route for every annotated RPC."""
-    return [Route(rule.path, _endpoint(rule, caller), methods=[rule.verb], name=rule.method.name) for rule in rules()]
+    return [Route(rule.path, _endpoint(rule, calls), methods=[rule.verb], name=rule.method.name) for rule in rules()]
 
 
 async def read_json(request: Request, use: Callable[[Any], T]) -> T:
@@ -46,16 +46,16 @@ async def read_json(request: Request, use: Callable[[Any], T]) -> T:
         return await json_body.aside(len(body), lambda: use(json_body.parse(body)))
 
 
-def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
+def _endpoint(rule: Rule, calls: GrpcCalls) -> Endpoint:
     name = rule.method.name
     if name == "DownloadDocument":
-        return _download(rule, caller)
+        return _download(rule, calls)
     if rule.method.server_streaming:
-        return _events(rule, caller)
+        return _events(rule, calls)
 
     async def endpoint(request: Request) -> Response:
         message = await _bound(rule, request)
-        call = caller.unary(name, message, request)
+        call = calls.unary(name, message, request)
         # Reads can be cancelled without harm when the client disconnects; their model calls would otherwise run on
         # unused.
         result = await (while_connected(request, call) if name in _CANCELLABLE else call)
@@ -64,12 +64,12 @@ def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
     return endpoint
 
 
-def _events(rule: Rule, caller: Caller) -> Endpoint:
+def _events(rule: Rule, calls: GrpcCalls) -> Endpoint:
     name = rule.method.name
 
     async def endpoint(request: Request) -> Response:
         message = await _bound(rule, request)
-        responses = caller.stream(name, message, request)
+        responses = calls.stream(name, message, request)
         if _wants_json(request):
             last = await while_connected(request, _last(responses))
             return JSONResponse({} if last is None else to_json(_inner(last)), headers=_PRIVATE)
@@ -78,10 +78,10 @@ def _events(rule: Rule, caller: Caller) -> Endpoint:
     return endpoint
 
 
-def _download(rule: Rule, caller: Caller) -> Endpoint:
+def _download(rule: Rule, calls: GrpcCalls) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         message = await _bound(rule, request)
-        parts = caller.stream(rule.method.name, message, request)
+        parts = calls.stream(rule.method.name, message, request)
         first = await anext(parts)
         headers = {
             # Always a download: an uploaded page must not run in this origin.

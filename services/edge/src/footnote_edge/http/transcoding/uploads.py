@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.transcoding import json_body
 from footnote_edge.http.transcoding.binding import field_of, fill, to_json
 from footnote_edge.http.transcoding.forms import read_files, read_form
@@ -25,7 +25,7 @@ _MANY_FIELDS = _UPLOAD_FIELDS - {"filename", "size_bytes", "sha256", "request_id
 _REPLACE_FIELDS = frozenset({"filename", "etag", "request_id"})
 
 
-def routes(caller: Caller) -> list[Route]:
+def routes(calls: GrpcCalls) -> list[Route]:
     """Return the upload routes."""
 
     async def upload(request: Request) -> Response:
@@ -38,7 +38,7 @@ def routes(caller: Caller) -> list[Route]:
             async for part in content:
                 yield pb.UploadDocumentRequest(data=part)
 
-        accepted = await caller.unary("UploadDocument", messages(), request)
+        accepted = await calls.unary("UploadDocument", messages(), request)
         location = {"location": f"/v1/documents/{accepted.document.id}"}
         return JSONResponse(to_json(accepted), 200 if accepted.duplicate else 201, location)
 
@@ -58,7 +58,7 @@ def routes(caller: Caller) -> list[Route]:
                 for start in range(_PART_BYTES, len(data), _PART_BYTES):
                     yield pb.UploadDocumentsRequest(data=data[start : start + _PART_BYTES])
 
-        return JSONResponse(to_json(await caller.unary("UploadDocuments", messages(), request)))
+        return JSONResponse(to_json(await calls.unary("UploadDocuments", messages(), request)))
 
     async def replace(request: Request) -> Response:
         fields, filename, content = await _read(request, pb.ReplaceMetadata.DESCRIPTOR)
@@ -75,7 +75,7 @@ def routes(caller: Caller) -> list[Route]:
             async for part in content:
                 yield pb.ReplaceDocumentRequest(data=part)
 
-        return JSONResponse(to_json(await caller.unary("ReplaceDocument", messages(), request)))
+        return JSONResponse(to_json(await calls.unary("ReplaceDocument", messages(), request)))
 
     return [
         Route("/v1/documents", upload, methods=["POST"], name="UploadDocument"),

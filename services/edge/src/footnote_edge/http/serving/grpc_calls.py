@@ -8,7 +8,7 @@ from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import Message
 from starlette.requests import Request
 
-from footnote_edge.audit.events import HEADER as WAY_HEADER
+from footnote_edge.audit.events import CALL_ORIGIN_HEADER
 from footnote_edge.gateway.limits import ASKS
 from footnote_edge.settings import Settings
 
@@ -31,7 +31,7 @@ TIMEOUT_HEADER = "x-footnote-timeout"
 _TRANSFERS = frozenset({"UploadDocument", "UploadDocuments", "ReplaceDocument", "DownloadDocument"})
 
 
-class Caller:
+class GrpcCalls:
     """Forwards requests with the caller's credentials and deadline."""
 
     def __init__(self, channel: Any, settings: Settings) -> None:
@@ -71,4 +71,4 @@ class Caller:
 def credentials(request: Request) -> tuple[tuple[str, str], ...]:
     """Return the headers with the caller's identity and origin, as metadata."""
     who = ((name, request.headers[name]) for name in PASSED_ON if name in request.headers)
-    return (*who, (WAY_HEADER, request.scope.get(CALL_ORIGIN, "")))
+    return (*who, (CALL_ORIGIN_HEADER, request.scope.get(CALL_ORIGIN, "")))
