@@ -133,13 +133,17 @@ class SourceTable:
         return None if row is None else record(StoredOperation, row)
 
     async def due(self, now: datetime) -> list[StoredSource]:
-        """Return the sources that are due or have a failed item to retry; the most overdue first."""
+        """Return the sources that are due or have a failed item to retry; the most overdue first.
+
+        Items of a source that is away wait for its next listing: each retry would be refused or fail like the last.
+        """
         retry = exists().where(
             SourceItemRow.source_id == SourceRow.id,
             SourceItemRow.state == SOURCE_ITEM_STATE_FAILED,
             SourceItemRow.retry_time <= now,
         )
-        come = or_(SourceRow.next_time.is_(None), SourceRow.next_time <= now, _too_far(now), retry)
+        retried = and_(SourceRow.away_since.is_(None), retry)
+        come = or_(SourceRow.next_time.is_(None), SourceRow.next_time <= now, _too_far(now), retried)
         query = (
             select(SourceRow)
             .where(SourceRow.paused.is_(False), SourceRow.deleting.is_(False), come, ~exists().where(_ACTIVE))
@@ -225,9 +229,10 @@ class SourceTable:
             "error": outcome.error,
             "warnings": json.dumps(list(outcome.warnings)),
             "run_listed": COMPLETE if outcome.gone else PARTIAL,
-            "next_time": now + timedelta(seconds=source.interval_seconds),
             "away_since": (source.away_since or now) if outcome.state == SOURCE_STATE_AWAY else None,
         }
+        if not outcome.retries_only:
+            values["next_time"] = now + timedelta(seconds=source.interval_seconds)
         await self.note(source.id, token, **values)
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:

@@ -43,7 +43,6 @@ from footnote_edge.sources.ports import (
     Known,
     Opening,
     Page,
-    SourceKind,
     SourceRefused,
     SourceUnavailable,
 )
@@ -137,10 +136,12 @@ class Engine:
             collection = await until_available(lambda: self._store.collection(scope, source), self._ceiling)
             creators.check(operation, source, collection)
             kind, opening = self._openings.of(source)
+            connection = await asyncio.to_thread(kind.open, opening)  # it may load the kind's library first
         except FootnoteError as refusal:
-            return await self._listing_failed(source, holder, refusal)
+            await self._listed(source, holder, refusal, [], anything=False, retries_only=operation.failed_only)
+            return refusal
         error: FootnoteError | None = None
-        async with self._connection(kind, opening) as (connection, folder):
+        async with self._spool(connection, opening) as folder:
             tally = Tally()
             complete = source.run_listed == COMPLETE
             if operation.failed_only:
@@ -215,7 +216,7 @@ class Engine:
 
     async def _listed(
         self, source: StoredSource, holder: Holder, error: FootnoteError | None, warnings: list[str], *, anything: bool,
-        gone: bool = False,
+        gone: bool = False, retries_only: bool = False,
     ) -> None:  # fmt: skip
         state = SOURCE_STATE_IN_STEP
         if error is not None:
@@ -226,11 +227,7 @@ class Engine:
         if len(said) > _MOST_WARNINGS:
             said = [*said[:_MOST_WARNINGS], f"and {len(said) - _MOST_WARNINGS} more"]
         status = b"" if error is None else to_proto(error).SerializeToString()
-        await self._sources.listed(source, holder.token, Outcome(state, gone, status, said))
-
-    async def _listing_failed(self, source: StoredSource, holder: Holder, error: FootnoteError) -> FootnoteError:
-        await self._listed(source, holder, error, [], anything=False)
-        return error
+        await self._sources.listed(source, holder.token, Outcome(state, gone, status, said, retries_only))
 
     # Documents.
 
@@ -323,13 +320,13 @@ class Engine:
     # Helpers.
 
     @asynccontextmanager
-    async def _connection(self, kind: SourceKind, opening: Opening) -> AsyncGenerator[tuple[Connection, Path]]:
+    async def _spool(self, connection: Connection, opening: Opening) -> AsyncGenerator[Path]:
+        """Yield an empty folder for items' bytes; remove it, and close the connection, in the end."""
         folder = opening.folder / "spool"
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)  # a killed run's bytes may be outdated
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        connection = await asyncio.to_thread(kind.open, opening)  # it may load the kind's library first
         try:
-            yield connection, folder
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)  # a killed run's bytes may be outdated
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+            yield folder
         finally:
             with contextlib.suppress(Exception):
                 await connection.close()

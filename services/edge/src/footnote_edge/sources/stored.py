@@ -119,6 +119,8 @@ class Outcome:
     """Whether items missing from the listing no longer exist at the source."""
     error: bytes = b""
     warnings: Sequence[str] = ()
+    retries_only: bool = False
+    """Whether the run was to list nothing: the next listing is due when it was."""
 
 
 class SourceStore(Protocol):
@@ -157,7 +159,10 @@ class SourceStore(Protocol):
         """Return the operation that synchronises or deletes a source now."""
 
     async def due(self, now: datetime) -> list[StoredSource]:
-        """Return the sources that are due or have a failed item to retry; the most overdue first."""
+        """Return the sources that are due or have a failed item to retry; the most overdue first.
+
+        Items of a source that is away wait for its next listing.
+        """
 
     async def watchable(self, kinds: Collection[str], limit: int) -> list[StoredSource]:
         """Return active sources of some kinds, by id: the same ones each time."""
@@ -187,7 +192,7 @@ class SourceStore(Protocol):
         """Make a source due now, and so begin a run as soon as the one in progress has ended."""
 
     async def listed(self, source: StoredSource, token: str, outcome: Outcome) -> None:
-        """Record the end of a run's listing and the next due time."""
+        """Record the end of a run's listing, and the next due time."""
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:
         """Record that everything that existed at a time is synchronised."""

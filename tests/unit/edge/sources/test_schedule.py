@@ -1,0 +1,110 @@
+"""When sources run again: after refusals, after changes of their settings; and what a deleted one leaves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
+from footnote.types.v1.role_pb2 import ROLE_WRITER
+from footnote_database.transactions import utc
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.operations import OperationTable
+from footnote_edge.adapters.source_items import ItemTable
+from footnote_edge.adapters.sources import SourceTable
+from footnote_edge.adapters.tables import SourceItemRow, SourceRow
+from footnote_edge.jobs.ports import StoredOperation
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.sources.creators import stored
+from footnote_edge.sources.engine import Engine
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.ports import Item, ItemFailed
+from footnote_edge.sources.schedule import Schedule
+from footnote_edge.sources.stored import Holder, StoredSource
+from footnote_kit.errors import InvalidArgument
+from sqlalchemy import update
+
+SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_WRITER])
+HOUR, MONTH = timedelta(hours=1), timedelta(days=31)
+
+
+@dataclass
+class Edge:
+    """The tables and the schedule of sources over a database; jobs are only noted."""
+
+    database: Database
+    folder: Path
+    may_write: bool = True
+    jobs: list[StoredOperation] = field(default_factory=list)
+    policy: Policy = field(default_factory=Policy)
+
+    def __post_init__(self) -> None:
+        bus = ProgressBus()
+        self.sources = SourceTable(self.database, bus)
+        self.items = ItemTable(self.database, self.sources)
+        self.operations = OperationTable(self.database, bus, 168)
+        self.schedule = Schedule(*cast(Any, (self.sources, self.operations, self, None)))
+
+    async def operate(self, row: StoredOperation) -> None:
+        self.jobs.append(row)
+
+    async def collection(self, scope: Scope, source: StoredSource) -> Collection:
+        return Collection(id="c", tenant_id="t", owner_id="u" if self.may_write else "v", visibility=VISIBILITY_PRIVATE)
+
+    def of(self, source: StoredSource) -> tuple[Any, Any]:
+        return SimpleNamespace(open=self.refuse), SimpleNamespace(folder=self.folder / source.id)
+
+    def refuse(self, opening: object) -> None:
+        raise InvalidArgument("Settings of an older version")
+
+    async def source(self, **more: Any) -> StoredSource:
+        now = datetime.now(UTC)
+        times: dict[str, Any] = {"create_time": now, "update_time": now, "next_time": now + HOUR, **more}
+        await self.sources.add(StoredSource("s", "t", "u", "c", "name", "web", "etag", creator=stored(SCOPE), **times))
+        return await self.sources.take("s", "run", "token")
+
+    async def next_time(self) -> datetime:
+        row = await self.sources.read("s")
+        assert row is not None
+        assert row.next_time is not None
+        return utc(row.next_time)
+
+
+@pytest.fixture
+async def edge(tmp_path: Path) -> AsyncIterator[Edge]:
+    """Sources over an empty SQLite database of edge."""
+    database = Database(f"sqlite:///{tmp_path / 'edge.db'}")
+    await database.migrate()
+    yield Edge(database, tmp_path / "sources")
+    await database.close()
+
+
+@pytest.mark.parametrize("by", ["collection", "kind"])
+async def test_a_refused_source_waits_for_its_interval_though_an_item_is_to_be_retried(edge: Edge, by: str) -> None:
+    edge.may_write = by == "kind"
+    source = await edge.source()
+    failed = Item("a", "1", "a", skip=ItemFailed("AWAY", "Status 500"))
+    await edge.items.see(Holder("s", "run", "token"), [failed], "")
+    async with edge.database.sessions.begin() as session:
+        await session.execute(update(SourceItemRow).values(retry_time=datetime.now(UTC) - HOUR))
+    engine = Engine(*cast(Any, (edge.sources, edge.items, edge.operations, edge, None, edge, 1.0)))
+    for _ in range(3):
+        await edge.schedule.begin_due()
+        for row in edge.jobs:
+            await engine.synchronise(SCOPE, row.id)
+    assert [row.failed_only for row in edge.jobs] == [True]
+    after = await edge.sources.read("s")
+    assert after is not None
+    assert after.state == SOURCE_STATE_AWAY
+    assert await edge.next_time() == utc(source.next_time or datetime.min), "its listing is due as before"
+    async with edge.database.sessions.begin() as session:
+        await session.execute(update(SourceRow).values(next_time=datetime.now(UTC)))
+    assert await edge.schedule.begin_due() == 1
+    assert not edge.jobs[-1].failed_only
