@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY
+from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.role_pb2 import ROLE_WRITER
@@ -27,9 +27,10 @@ from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed
 from footnote_edge.sources.schedule import Schedule
-from footnote_edge.sources.stored import Holder, StoredSource
+from footnote_edge.sources.stored import Holder, Outcome, StoredSource
 from footnote_kit.errors import InvalidArgument
 from sqlalchemy import update
+from support import postgres
 
 SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_WRITER])
 HOUR, MONTH = timedelta(hours=1), timedelta(days=31)
@@ -77,10 +78,13 @@ class Edge:
         return utc(row.next_time)
 
 
-@pytest.fixture
-async def edge(tmp_path: Path) -> AsyncIterator[Edge]:
-    """Sources over an empty SQLite database of edge."""
-    database = Database(f"sqlite:///{tmp_path / 'edge.db'}")
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def edge(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Edge]:
+    """Sources over an empty database of edge."""
+    url = f"sqlite:///{tmp_path / 'edge.db'}"
+    if request.param == "postgresql":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+    database = Database(url)
     await database.migrate()
     yield Edge(database, tmp_path / "sources")
     await database.close()
@@ -108,3 +112,26 @@ async def test_a_refused_source_waits_for_its_interval_though_an_item_is_to_be_r
         await session.execute(update(SourceRow).values(next_time=datetime.now(UTC)))
     assert await edge.schedule.begin_due() == 1
     assert not edge.jobs[-1].failed_only
+
+
+LISTED = Outcome(SOURCE_STATE_IN_STEP, gone=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        ({"settings": '{"url": "https://other"}', "next_time": timedelta(0)}, timedelta(0)),
+        ({"interval_seconds": 3600, "next_time": HOUR}, HOUR),
+        ({"name": "renamed"}, MONTH),
+    ],
+    ids=["settings", "interval", "name"],
+)
+async def test_a_change_during_a_listing_has_its_effect_after_it(
+    edge: Edge, change: dict[str, Any], after: timedelta
+) -> None:
+    now = datetime.now(UTC)
+    source = await edge.source(next_time=now - HOUR, interval_seconds=int(MONTH.total_seconds()))
+    values = {name: now + value if name == "next_time" else value for name, value in change.items()}
+    await edge.sources.change("s", "etag", "another", values)
+    await edge.sources.listed(source, "token", LISTED)
+    assert abs(await edge.next_time() - (now + after)) < timedelta(minutes=5)

@@ -16,7 +16,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.transactions import utc
 from footnote_kit.errors import Aborted, AlreadyExists
 from footnote_kit.paging import Page
-from sqlalchemy import and_, delete, exists, func, or_, select, update
+from sqlalchemy import and_, case, delete, exists, func, literal, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -222,7 +222,7 @@ class SourceTable:
         await self._set(source_id, {"next_time": datetime.now(UTC)})
 
     async def listed(self, source: StoredSource, token: str, outcome: Outcome) -> None:
-        """Record the end of a run's listing and the next due time."""
+        """Record the end of a run's listing, and the next due time unless that was changed during the run."""
         now = datetime.now(UTC)
         values: dict[str, Any] = {
             "state": outcome.state,
@@ -232,7 +232,9 @@ class SourceTable:
             "away_since": (source.away_since or now) if outcome.state == SOURCE_STATE_AWAY else None,
         }
         if not outcome.retries_only:
-            values["next_time"] = now + timedelta(seconds=source.interval_seconds)
+            later = literal(now + timedelta(seconds=source.interval_seconds), SourceRow.next_time.type)
+            same = SourceRow.next_time.is_not_distinct_from(source.next_time)
+            values["next_time"] = case((same, later), else_=SourceRow.next_time)
         await self.note(source.id, token, **values)
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:

@@ -192,7 +192,7 @@ class SourceStore(Protocol):
         """Make a source due now, and so begin a run as soon as the one in progress has ended."""
 
     async def listed(self, source: StoredSource, token: str, outcome: Outcome) -> None:
-        """Record the end of a run's listing, and the next due time."""
+        """Record the end of a run's listing, and the next due time unless that was changed during the run."""
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:
         """Record that everything that existed at a time is synchronised."""
