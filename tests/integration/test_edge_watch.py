@@ -145,6 +145,21 @@ async def test_a_resumed_watch_until_idle_waits_for_what_was_at_work_before(edge
     assert resumed.events[-2].changed.document.state == doc.DOCUMENT_STATE_INDEXED
 
 
+async def test_a_watch_by_http_ends_as_one_by_grpc_whatever_the_services_default(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_LIFETIME_SECONDS", "2")
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, stream_timeout=1) as served,
+        httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http,
+    ):
+        await http.post("/v1/collections", json={"name": "notes"})
+        answer = await http.get("/v1/collections/notes/documents:watch")
+    assert '"ended":{"reason":"WATCH_END_REASON_LIFETIME"}' in answer.text
+    assert "event: error" not in answer.text
+
+
 async def test_a_watch_says_when_it_will_end_and_that_it_ends(edge: EdgeStub, world: World) -> None:
     document = await stored(edge, world, b"one")
     reading = watch(edge)

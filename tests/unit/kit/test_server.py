@@ -346,3 +346,15 @@ async def test_a_call_is_refused_before_its_messages_are_read() -> None:
         with pytest.raises(grpc.aio.AioRpcError, match="is not for you"):
             await call(b"\xff" * 1000, timeout=20)
         await plain.close()
+
+
+async def test_a_stream_outlives_the_age_of_its_connection_by_more_than_the_callers_default() -> None:
+    async def slow(_: Any, __: Any) -> AsyncIterator[Answer]:
+        for _ in range(4):
+            yield Answer(name="fine")
+            await asyncio.sleep(1)
+
+    app = SampleService(stream=slow).app()
+    async with serve_app(app, max_connection_age=1, stream_timeout=1) as served:
+        answers = [one async for one in SampleStub(served.channel).stream(ASK, timeout=60)]
+    assert len(answers) == 4

@@ -14,7 +14,7 @@ from footnote_kit.admission import loop_lag
 from footnote_kit.admission.loop_lag import LoopLag
 from footnote_kit.admission.process_load import LoadFile
 from footnote_kit.app import App
-from footnote_kit.credential import ServiceCredential
+from footnote_kit.credential import MAX_LIFETIME, ServiceCredential
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.front.proxy import FrontProxy, listen
 from footnote_kit.health_service import NOT_SERVING, SERVICE_NAME, SERVING, HealthService
@@ -71,7 +71,8 @@ def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
         ("grpc.max_metadata_size", headers),
         ("grpc.absolute_max_metadata_size", headers),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age * 1000)),
-        ("grpc.max_connection_age_grace_ms", int(settings.stream_timeout * 1000)),
+        # After this time gRPC ends the old connection's streams by force, so that it has to last for a document's.
+        ("grpc.max_connection_age_grace_ms", int(max(settings.stream_timeout, MAX_LIFETIME) * 1000)),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.keepalive_permit_without_calls", 1),

@@ -92,7 +92,11 @@ class KitSettings(BaseSettings):
     call_timeout: float = Field(
         default=30.0, gt=0, description="Seconds given to a unary call between services at most"
     )
-    stream_timeout: float = Field(default=900.0, gt=0, description="The same for a streaming call")
+    stream_timeout: float = Field(
+        default=900.0,
+        gt=0,
+        description="The same for a streaming call without its own limit; no call lasts longer than this, or than 3660",
+    )
     grace_seconds: float = Field(
         default=10.0, ge=0, description="Seconds that calls in flight get to finish on shutdown"
     )

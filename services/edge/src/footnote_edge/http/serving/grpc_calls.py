@@ -28,6 +28,7 @@ CALL_ORIGIN = "footnote.way"
 TIMEOUT_HEADER = "x-footnote-timeout"
 """The caller's timeout for the request in seconds."""
 
+_WATCH_MARGIN = 60.0
 _TRANSFERS = frozenset({"UploadDocument", "UploadDocuments", "ReplaceDocument", "DownloadDocument"})
 
 
@@ -45,7 +46,9 @@ class GrpcCalls:
 
     async def stream(self, name: str, message: Message, request: Request) -> AsyncGenerator[Any]:
         """Call an RPC that streams its responses; closing the stream cancels the call."""
-        call = getattr(self._stub, name)(message, metadata=credentials(request), timeout=self._timeout(name, request))
+        # All others are watches: edge ends them itself, and says so.
+        timeout = self._timeout(name, request) or self._settings.watch_lifetime_seconds + _WATCH_MARGIN
+        call = getattr(self._stub, name)(message, metadata=credentials(request), timeout=timeout)
         try:
             async for response in call:
                 yield response
