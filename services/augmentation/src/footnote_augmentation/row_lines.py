@@ -26,6 +26,8 @@ class _Line:
     headers: dict[int, str]
     """The headers of its cells by column."""
     cells: dict[int, str]
+    note: str
+    """What the table says of all its numbers, "" for nothing."""
 
 
 class RowLines:
@@ -39,18 +41,24 @@ class RowLines:
     def laid_out(self, text: str) -> str:
         """Return the passage or its beginning, with the headers of consecutive rows stated once.
 
-        If that would be longer, as for wide tables with few cells, the rows stay as they are.
+        If that would be longer, as for wide tables with few cells, the rows stay as they are. What a table says of all
+        its numbers ("in thousands") precedes its rows if the text before them lacks it.
         """
         made: list[str] = []
         done = 0
         for run in self._runs:
             whole = [line for line in run if text[line.start : line.end] == self._text[line.start : line.end]]
-            if len(whole) < 2:
+            if not whole:
                 continue
-            table = _table(whole)
-            if len(table) < whole[-1].end - whole[0].start:
-                made += (text[done : whole[0].start], table)
-                done = whole[-1].end
+            start, end = whole[0].start, whole[-1].end
+            note = f"{whole[0].note}\n" if whole[0].note and whole[0].note not in text[:start] else ""
+            table = _table(whole) if len(whole) > 1 else ""
+            if table and len(table) < end - start:
+                made += (text[done:start], note, table)
+                done = end
+            elif note:
+                made += (text[done:start], note)
+                done = start
         return "".join(made) + text[done:]
 
     def _together(self, rows: Sequence[Row]) -> list[list[_Line]]:
@@ -84,7 +92,8 @@ class RowLines:
             cells[cell.column] = cell.text if cells else sections + cell.text
             at = cell.end
         whole = at == (end if end >= 0 else len(text)) and len(cells) == len(row.cells)
-        return _Line(start, at, row.cells[0].message.table, headers, cells) if whole else None
+        note = self._path((row.table.note,))
+        return _Line(start, at, row.cells[0].message.table, headers, cells, note) if whole else None
 
     def _path(self, headers: tuple[str, ...]) -> str:
         """Return headers from the outermost, formatted as in a row's text."""

@@ -2055,6 +2055,8 @@ export interface Table {
   name: string;
   columns: TableColumn[];
   rows: TableRow[];
+  note: string;
+  note_scale: number;
 }
 
 export interface TableCell {

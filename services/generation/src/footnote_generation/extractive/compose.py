@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.intents import Intent
 from footnote_text.sentences import begins_anaphorically
-from footnote_text.tables import Row
+from footnote_text.tables import Cell, Row
 
 from footnote_generation.extractive import cells, meaning, pairs
 from footnote_generation.extractive.cells import asked_cells
@@ -232,7 +232,14 @@ def shorten(row: Row, question: Question) -> str:
         return ""
     names = dict.fromkeys(cell.text.strip() for cell in (*own, *(cell for cell in named if cell not in own)))
     values = "; ".join(f"{_SEPARATOR.join(cell.headers)}: {cell.text}" for cell in asked)
+    if any(_is_counted(cell) for cell in asked):
+        values = f"{values} {row.table.note}".rstrip()
     return f"{', '.join(filter(None, names))} — {values}"
+
+
+def _is_counted(cell: Cell) -> bool:
+    """Return whether a cell is a number that its table's note may be about: no day, no percentage."""
+    return any(map(str.isdigit, cell.text)) and not cell.message.date and not cell.message.measure.unit
 
 
 def _is_named(text: str, wanted: frozenset[str], question: Question) -> bool:

@@ -64,6 +64,7 @@ def without_places(statement: str, source: Source) -> str:
     return kept + statement[position:] if position else statement
 
 
+_WORD = re.compile(r"[^\W\d_]{4,}")
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 
 
@@ -94,6 +95,18 @@ class _Value:
     unit: str
     beside: tuple[tuple[tables.Cell, tuple[str, ...]], ...] = ()
     """The other cells of its row that hold words alone, with their tokens: a statement may describe the row by them."""
+
+    @property
+    def noted_scale(self) -> int:
+        """The power of ten that its table's note states with exceptions, of which the row may be one; else 0.
+
+        A row that is called by words of the note, "Earnings per share" of "except per share data", is an exception.
+        """
+        if self.cell.measure.scale or self.cell.message.measure.unit or not self.row.table.note_scale:
+            return 0
+        noted = set(_WORD.findall(self.row.table.note.casefold()))
+        is_exception = any(noted.intersection(_WORD.findall(text.casefold())) for text in self.row.headers)
+        return 0 if is_exception else self.row.table.note_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +166,7 @@ def _values(
             continue
         needed = list(names)
         more = [wording.words(text, decimal) for text in (*others, *sections, *cell.headers[:-1], row.table.name)]
+        more.append(wording.words(row.table.note, decimal))
         if cell.header and len(columns) == len(named) + 1:
             more += _ways(cell.header, decimal)[:1]  # the value can be of no other column
         elif cell.header:
@@ -282,27 +296,40 @@ def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells
     tied = wording.tied(rest, statement, cells.language)
     if not tied:
         return None
+    spoken = wording.spoken(tied, statement, cells.decimal)
+    written = find(spoken, cells.language)
+    given = written[0] if len(written) == 1 else None
+    if value.noted_scale and value.row.table.note not in statement and given is not None and _is_amount(given):
+        return None
     if (differs := _differs_in_sign(tied, value, statement, cells.decimal)) is not False:
         return None if differs is None else False
     if wording.is_text(value.plain, rest, statement, cells.language) and wording.same_case(
         tied, statement, value.cell.text
     ):
         return True
-    spoken = wording.spoken(tied, statement, cells.decimal)
-    written = find(spoken, cells.language)
-    given = written[0] if len(written) == 1 else None
-    if value.cell.number is None:
+    number = value.cell.number
+    if number is None and value.cell.measure.ByteSize():
+        number = wording.bare_number(value.cell.text, cells.language)
+    if number is None:
         if given is None or wording.outside(spoken, given):
             return None
         return wording.is_same(value.cell, given, cells.language, by_place=not value.names)
-    return _is_number(value, tied, given, spoken, statement, cells)
+    return _is_number(value, abs(number), tied, given, spoken, statement, cells)
 
 
 def _is_number(
-    value: _Value, tied: tuple[Token, ...], given: Quantity | None, spoken: str, statement: str, cells: Cells
+    value: _Value,
+    number: float,
+    tied: tuple[Token, ...],
+    given: Quantity | None,
+    spoken: str,
+    statement: str,
+    cells: Cells,
 ) -> bool | None:
-    """Return whether a rest is a cell's number, by itself as written, with a magnitude or a unit as scaled."""
-    number = abs(value.cell.number or 0.0)  # `given` is read from tokens, which have no sign
+    """Return whether a rest is a cell's number, by itself as written, with a magnitude or a unit as scaled.
+
+    `number` has no sign, like `given`, which is read from tokens.
+    """
     scaled = number * 10.0**value.cell.measure.scale
     unit, plain = wording.words(value.unit, cells.decimal), tuple(token.text for token in tied)
     own = find(f"1 {value.unit}", cells.language) if value.unit else ()
@@ -322,7 +349,7 @@ def _is_number(
     if given is None or wording.outside(spoken, given):
         return None
     if not given.dimension or given.dimension == "year":
-        if any(map(str.isalpha, given.text)):
+        if _is_amount(given):
             return same_value(Quantity(frozenset([scaled]), "", 0, 0, ""), given)
         return same_value(Quantity(frozenset([number, scaled]), "", 0, 0, ""), given)
     held = own[0] if own and own[0].dimension else Quantity(frozenset([1.0]), "", 0, 0, "")
@@ -330,6 +357,11 @@ def _is_number(
         return None
     factor = next(iter(held.values))
     return same_value(Quantity(frozenset([scaled * factor]), held.dimension, 0, 0, ""), given)
+
+
+def _is_amount(given: Quantity) -> bool:
+    """Return whether a quantity says what it counts, or how much: no bare number, no year."""
+    return given.dimension not in ("", "year") or any(map(str.isalpha, given.text))
 
 
 _NEGATIVE = tuple("-−–(")

@@ -84,7 +84,7 @@ class Evidence:
         for value in self.cells.values:
             if (number := value.cell.number) is None:
                 continue
-            number *= 10.0**value.cell.measure.scale
+            number *= 10.0 ** (value.noted_scale or value.cell.measure.scale)
             counted = find(f"{number!r} {value.unit}", "en") + find(f"1 {value.unit}", self.language)
             kinds = {one.dimension: one for one in counted if one.dimension and value.unit}
             values = {number, *(number * next(iter(one.values)) for one in counted[-1:] if one.dimension in kinds)}

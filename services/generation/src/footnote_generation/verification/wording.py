@@ -132,6 +132,14 @@ def is_same(cell: tables.Cell, given: Quantity, language: str, *, by_place: bool
     return same_value(text[0], given)
 
 
+def bare_number(text: str, language: str) -> float | None:
+    """Return the number that a text is and nothing else, None if there is no one way to read it."""
+    found = find(text, language)
+    if len(found) != 1 or found[0].dimension or len(found[0].values) != 1 or outside(text, found[0]).strip("-−–()"):
+        return None
+    return abs(next(iter(found[0].values)))
+
+
 def spoken(rest: Iterable[Token], statement: str, decimal: str) -> str:
     """Return tokens as a text again, in their places and case, with the language's decimal sign."""
     return " ".join(

@@ -43,6 +43,8 @@ FURNITURE = BlockKind.BLOCK_KIND_FURNITURE
 
 # Longer blocks are split at a space: a block must fit in a message, and a citation must not cover a whole book.
 MAX_BLOCK = 50_000
+_LONGEST_LINE = 200
+_SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 
 Place = PageLocator | SheetLocator | SlideLocator | LineLocator
 _WORD = re.compile(r"\w+")
@@ -180,6 +182,8 @@ class BlockWriter:
         self.pictures_read: dict[str, str] = {}
         """Pictures by their checksum that OCR has been asked for, each with what to warn of."""
         self._part: Table | None = None
+        self.line_above = ""
+        """The block just written if it is a line that is no sentence, as a table's title; else ""."""
 
     @property
     def char_count(self) -> int:
@@ -298,6 +302,8 @@ class BlockWriter:
             if above[1]:
                 block.table_part.rows.add(number=above[0], headers=above[1])
         self._emit(block)
+        is_line = kind in (HEADING, PARAGRAPH) and len(text) <= _LONGEST_LINE and not text.endswith(_SENTENCE_ENDS)
+        self.line_above = text if is_line else ""
         self._offset = end + 1
         self._count(kind, text)
 

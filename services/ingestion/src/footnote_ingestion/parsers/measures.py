@@ -28,6 +28,7 @@ _SHORT = re.compile(
 _EXCEPT = re.compile(r"\b(?:except|unless|otherwise|sauf|außer|ausgenommen|salvo|excepto|eccetto|tranne)\b", re.I)
 _BRACKET = re.compile(r"[(\[（]([^()\[\]（）]{1,40})[)\]）]")
 _LONGEST_UNIT = 24
+_LONGEST_NOTE = 80
 _NAMED = {"us dollars": "USD", "u.s. dollars": "USD", "euros": "EUR", "euro": "EUR", "pounds sterling": "GBP"}
 _WORD_CURRENCY = re.compile(
     r"(?<![^\W\d_])(?:of|d['’]|de|di|in|en)?\s?(us dollars|u\.s\. dollars|euros?|pounds sterling)\b", re.I
@@ -43,13 +44,29 @@ def measure_of(texts: Sequence[str]) -> Measure | None:
     return found if found.ByteSize() else None
 
 
+def note_of(texts: Sequence[str]) -> tuple[str, int]:
+    """Return the words above a table that state its numbers' magnitude, exceptions included, and the power of ten.
+
+    Without such words, "" and 0.
+    """
+    for text in reversed(texts):
+        for said in (*(match[0] for match in _BRACKET.finditer(text[:300])), text.strip()):
+            if len(said) <= _LONGEST_NOTE and (scale := _stated_scale(said)):
+                return said, scale
+    return "", 0
+
+
+def _stated_scale(text: str) -> int:
+    if (scale := _SCALE.search(text)) is not None:
+        return next(power for power, _ in _SCALES if scale[f"s{power}"])
+    short = _SHORT.search(text)
+    return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None else 0  # "T€", "£000"
+
+
 def _read(text: str, found: Measure) -> None:
     if not found.scale and _EXCEPT.search(text) is None:
-        scale = _SCALE.search(text)
-        if scale is not None:
-            found.scale = next(power for power, _ in _SCALES if scale[f"s{power}"])
-        elif (short := _SHORT.search(text)) is not None:
-            found.scale = SHORT_SCALES.get(short["before"] or short["after"], 3)  # "T€", "£000"
+        found.scale = _stated_scale(text)
+        if _SCALE.search(text) is None and (short := _SHORT.search(text)) is not None:
             sign = short["of"] or short["sign"]
             found.currency = found.currency or CURRENCIES.get(sign, sign)
     if not found.unit and not found.currency:

@@ -10,7 +10,7 @@ from footnote.types.v1.table_pb2 import Cell, Table, TableColumn
 from footnote_text.a1 import column_letters, range_name
 
 from footnote_ingestion.parsers.base import TABLE_ROW, BlockWriter, Place
-from footnote_ingestion.parsers.measures import measure_of
+from footnote_ingestion.parsers.measures import measure_of, note_of
 from footnote_ingestion.parsers.numbers import NOTHING, is_number
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, looks_like_year, row_text
 
@@ -140,13 +140,15 @@ class TableRows:
         self.number = number or out.new_table()
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
         """The header of each column as written in rows."""
+        said = (out.line_above, *said)
+        note, scale = note_of(said)
         said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
         self._naming = naming
         columns = []
         for at, path in enumerate(headers):
-            measure = measure_of((*said, *path)) if at not in naming and (path or said) else None
+            measure = measure_of((*said, *path)) if at not in naming else None
             columns.append(TableColumn(headers=path, names_rows=at in naming, measure=measure))
-        self._head = Table(number=self.number, name=name, columns=columns)
+        self._head = Table(number=self.number, name=name, columns=columns, note=note, note_scale=scale)
 
     def counted_once(self, values: Sequence[str], typed: Typed, covered: Collection[int]) -> Typed:
         """Return values of a row without numbers that merged cells repeat in `covered` columns: sums count each once.

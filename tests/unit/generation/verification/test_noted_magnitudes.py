@@ -1,0 +1,127 @@
+"""A line above a table says how large its numbers are: "2,871" below "in thousands of euro" is no 2,871 EUR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, Source
+from footnote.types.v1.collection_pb2 import CHUNKING_STRATEGY_TABLE, CollectionSettings
+from footnote_augmentation.build import Assembly, build
+from footnote_generation.extractive.compose import draft
+from footnote_generation.verification.checker import Checker
+from footnote_generation.verification.claims import PlacedMarker, segment
+from footnote_indexing.chunking.drafts import Drafter
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+
+MARKDOWN = """# Report of Nordlys Shipping
+
+Consolidated statement of income (in thousands of euro)
+
+| | 2023 | 2022 |
+|---|---|---|
+| Revenue | 48,210 | 45,007 |
+| Net income | 3,114 | 2,871 |
+"""
+FILING = """<h1>Selected data of Havn Media</h1><p>(in thousands, except per share data)</p>
+<table><tr><th></th><th>2019</th><th>2018</th></tr>
+<tr><td>Revenues</td><td>$20,156,447</td><td>$15,794,341</td></tr>
+<tr><td>Net income</td><td>1,866,916</td><td>1,211,242</td></tr>
+<tr><td>Earnings per share</td><td>$4.26</td><td>$2.78</td></tr>
+<tr><td>Margin</td><td>13%</td><td>10%</td></tr></table>"""
+
+
+@pytest.fixture
+def chunk(tmp_path: Path, request: pytest.FixtureRequest) -> Chunk:
+    """The passage with the table of a file, given as name and text."""
+    name, text = request.param
+    path = tmp_path / name
+    path.write_text(text)
+    blocks: list[Block] = []
+    parser_for(path.suffix[1:]).parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    settings = CollectionSettings()
+    settings.chunking.strategy, settings.chunking.size = CHUNKING_STRATEGY_TABLE, 1000
+    drafter = Drafter(Document(id="d", revision=1, filename=name), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
+    drafts = drafter.feed(blocks) + drafter.finish(ParsedMetadata())
+    return next(one.chunk for one in drafts if one.chunk.tables)
+
+
+def source(chunk: Chunk) -> Source:
+    return Source(
+        number=1, filename=chunk.filename, text=chunk.text, locator=chunk.locator, anchors=chunk.anchors,
+        tables=chunk.tables, score=0.9,
+    )  # fmt: skip
+
+
+def support(chunk: Chunk, statement: str) -> int:
+    at = len(statement) + 1
+    (checked,) = Checker({1: source(chunk)}, "en").check_by_rules(
+        segment(f"{statement} [1].", [PlacedMarker(at, at + 3, 1)])
+    )
+    return checked.claim.support
+
+
+@pytest.mark.parametrize("chunk", [("report.md", MARKDOWN)], indirect=True)
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Net income in 2022 was 2,871", VERDICT_SUPPORTED),
+        ("Net income in 2022 was 2,871 (in thousands of euro)", VERDICT_SUPPORTED),
+        ("Net income in 2022 was 2,871 thousand euro", VERDICT_SUPPORTED),
+        ("Net income in 2022 was €2.871 million", VERDICT_SUPPORTED),
+        ("Net income in 2022 was 2,871 EUR", VERDICT_UNSUPPORTED),
+        ("Net income in 2022 was €2,871", VERDICT_UNSUPPORTED),
+        ("Net income in 2022 was €2,871 million", VERDICT_UNSUPPORTED),
+        ("Net income in 2022 was 2,871 (in millions of euro)", VERDICT_NOT_CONFIRMED),
+        ("Net income in 2022 was 2,871 thousand dollars", VERDICT_NOT_CONFIRMED),
+    ],
+)
+def test_a_magnitude_without_exceptions_counts_for_each_number(chunk: Chunk, statement: str, verdict: int) -> None:
+    assert support(chunk, statement) == verdict
+
+
+@pytest.mark.parametrize("chunk", [("filing.html", FILING)], indirect=True)
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Net income in 2018 was 1,211,242", VERDICT_SUPPORTED),
+        ("Net income in 2018 was 1,211,242 (in thousands, except per share data)", VERDICT_SUPPORTED),
+        ("Net income in 2018 was 1,866,916 (in thousands, except per share data)", VERDICT_UNSUPPORTED),
+        ("Revenues in 2019 were $20,156,447", VERDICT_NOT_CONFIRMED),
+        ("Revenues in 2019 were $20,156,447 thousand", VERDICT_NOT_CONFIRMED),
+        ("Revenues in 2019 were $20.2 billion", VERDICT_NOT_CONFIRMED),
+        ("Earnings per share in 2019 were $4.26", VERDICT_SUPPORTED),
+        ("The margin in 2019 was 13%", VERDICT_SUPPORTED),
+    ],
+)
+def test_with_exceptions_an_amount_is_left_to_a_verifier(chunk: Chunk, statement: str, verdict: int) -> None:
+    assert support(chunk, statement) == verdict
+
+
+@pytest.mark.parametrize(
+    ("chunk", "question", "answer"),
+    [
+        (("r.md", MARKDOWN), "What was the net income in 2022?", "Net income — 2022: 2,871 (in thousands of euro)"),
+        (("f.html", FILING), "What was the net income in 2018?",
+         "Net income — 2018: 1,211,242 (in thousands, except per share data)"),
+        (("f.html", FILING), "What was the margin in 2018?", "Margin — 2018: 10%"),
+    ],
+    indirect=["chunk"],
+)  # fmt: skip
+def test_the_built_in_answerer_says_it(chunk: Chunk, question: str, answer: str) -> None:
+    (text, _), *_ = draft(question, [source(chunk)]).sentences
+    assert text == answer
+
+
+@pytest.mark.parametrize("chunk", [("filing.html", FILING), ("report.md", MARKDOWN)], indirect=True)
+def test_a_prompt_says_it_once(chunk: Chunk) -> None:
+    made = build(
+        Assembly(question="How much?", candidates=[ScoredChunk(chunk=chunk, score=0.9)], token_budget=900, locale="en")
+    )
+    note = chunk.tables[0].note
+    assert note.startswith("(in thousands")
+    assert made.prompt.messages[0].text.count(note) == 1
