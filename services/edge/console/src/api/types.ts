@@ -433,6 +433,7 @@ export interface ColumnDescription {
   measure?: Measure;
   samples: string[];
   other_cells: string;
+  note: string;
 }
 
 export type ColumnType =

@@ -94,6 +94,8 @@ class TableData:
     rows: int = 0
     left: int = 0
     """How many columns of its sheet stand left of it."""
+    note: str = ""
+    """What it says of the magnitude of its numbers, "" for nothing."""
 
     def column(self, number: int) -> ColumnData:
         """Return the column with a number, from 1; a row may be longer than the header."""
@@ -118,7 +120,9 @@ class Collector:
         table = self.tables.get(block.table)
         if table is None:
             place = block.locator.sheet.sheet or next(iter(reversed(block.locator.heading_path)), "")
-            table = self.tables[block.table] = TableData(block.table, part.name or place, left=_left(block))
+            table = self.tables[block.table] = TableData(
+                block.table, part.name or place, left=_left(block), note=part.note
+            )
         for index, said in enumerate(part.columns, 1):
             column = table.column(index)
             column.headers, column.names_rows, column.measure = tuple(said.headers), said.names_rows, said.measure

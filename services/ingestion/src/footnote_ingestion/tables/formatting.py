@@ -106,10 +106,14 @@ def measure_of(column: ColumnDescription, own: Iterable[str]) -> Measure:
 
 
 def unit_of(column: ColumnDescription, own: Iterable[str]) -> str:
-    """Return what a column's numbers are counted in, as "× 10^3 EUR"; `own` are the measures that its cells name."""
+    """Return what a column's numbers are counted in, as "× 10^3 EUR"; `own` are the measures that its cells name.
+
+    Where the table states a magnitude with exceptions, its words stand there instead.
+    """
     measure = measure_of(column, own)
     unit = "%" if measure.unit == "%" else measure.currency or measure.unit
-    return " ".join(part for part in (f"× 10^{measure.scale}" if measure.scale else "", unit) if part)
+    note = column.note if not (measure.scale or measure.unit) else ""
+    return " ".join(part for part in (f"× 10^{measure.scale}" if measure.scale else "", unit, note) if part)
 
 
 @lru_cache(maxsize=1)

@@ -135,7 +135,9 @@ def _said(table: TableData) -> dict[str, object]:
         }
         for column in table.columns
     ]  # fmt: skip
-    return {"number": table.number, "name": table.name, "rows": table.rows, "columns": columns}
+    return {
+        "number": table.number, "name": table.name, "rows": table.rows, "columns": columns, "note": table.note,
+    }  # fmt: skip
 
 
 def names_of(columns: list[str]) -> Iterator[str]:
@@ -179,6 +181,8 @@ def _description(one: dict[str, object], document_id: str, filename: str) -> Tab
         )
         if column["measure"]:
             ParseDict(column["measure"], into.measure)
+        if not (into.measure.scale or into.measure.unit):
+            into.note = str(one.get("note", ""))
     return described
 
 

@@ -1,0 +1,26 @@
+"""Computed answers say what a table says of its numbers, where that makes exceptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from footnote_ingestion.tables.computing import Computing
+from support.table_engine import opened
+
+ROWS = "Segment;2019\nStreaming;5000\nCinemas;7000\nPrint;300\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "total"),
+    [
+        ("(in thousands, except per share data)\n\n", "12300 (in thousands, except per share data)"),
+        ("(in thousands)\n\n", "12300 × 10^3"),
+        ("", "12300"),
+    ],
+)
+def test_a_total_says_the_tables_note(above: str, total: str, tmp_path: Path) -> None:
+    with opened(tmp_path, segments=above + ROWS) as (engine, own):
+        found = Computing(engine, own.of).answer("What is the total of 2019?", "en")
+    assert found is not None
+    assert found.text.endswith(f": {total}")
