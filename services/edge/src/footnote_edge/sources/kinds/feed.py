@@ -1,10 +1,11 @@
 """RSS and Atom feeds: an entry is a document. Entries that left the feed stay, since feeds show only their newest."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from html import escape
-from typing import Any
 
 from pydantic import Field
 
@@ -43,6 +44,18 @@ class FeedSettings(Selecting):
     delay: float = Field(default=0.5, ge=0, le=60, description="Seconds between two requests.")
 
 
+@dataclass(slots=True)
+class _Answer:
+    """A feed as a server sent it, and its entries once they are read."""
+
+    url: str = ""
+    """The address after redirects."""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """Headers of a request for a later version only."""
+    xml: bytes = b""
+    entries: Entries | None = None
+
+
 class FeedConnection:
     """Lists and reads one feed."""
 
@@ -53,6 +66,8 @@ class FeedConnection:
         self._reader = Reader()
         self._requests = SiteRequests(self._client, opening.policy, self._settings.delay)
         self._pages = Pages(self._requests, self._reader, opening.policy, ())
+        self._last: _Answer | None = None
+        self._turn = asyncio.Lock()
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
         """Yield the entries of the feed."""
@@ -69,7 +84,9 @@ class FeedConnection:
                 raise ItemGone("The page that it links to is not there, or is no page.")
             yield found.item.body
             return
-        for entry in await self._entries():
+        async with self._turn:
+            entries = await self._entries()
+        for entry in entries:
             if entry["id"] == item.id:
                 yield entry_page(entry["title"], entry["html"])
                 return
@@ -93,37 +110,48 @@ class FeedConnection:
         )  # fmt: skip
 
     async def _entries(self) -> Entries:
-        """Return the entries; the cached ones if the server reports the feed as unchanged."""
-        cached: dict[str, Any] = {}
-        path = self._opening.folder / _CACHE
-        if path.exists():
-            try:
-                cached = json.loads(path.read_text("utf-8"))
-            except ValueError:
-                cached = {}
-        same = {name: str(value) for name, value in cached.get("conditions", {}).items() if value}
+        """Return the entries; those of the last answer if the server reports the feed as unchanged."""
+        last = self._last
+        if last is None:
+            last = await asyncio.to_thread(self._cached)
+        same = {name: value for name, value in last.conditions.items() if value}
         try:
             async with self._requests.ask(self._settings.url, same) as answer:
                 head = answer.head
-                if head.status == 304 and same:
-                    entries: Entries = cached["entries"]
-                    return entries
                 if head.status in (401, 403):
                     raise SourceRefused(f"The feed is refused with status {head.status}.")
-                if head.status != 200:
+                if head.status == 200:
+                    names = {"if-none-match": "etag", "if-modified-since": "last-modified"}
+                    conditions = {name: head.headers.get(header, "") for name, header in names.items()}
+                    xml = await answer.read(min(FEED_BYTES, self._opening.policy.item_bytes))
+                    last = _Answer(head.url, conditions, xml)
+                elif head.status != 304 or not same:
                     raise SourceUnavailable(f"The feed is not there: status {head.status}.")
-                xml = await answer.read(min(FEED_BYTES, self._opening.policy.item_bytes))
         except ItemFailed as error:
             raise SourceRefused(str(error)) from None
-        try:
-            read = await self._reader.read("feed", xml, base=head.url)
-        except ItemFailed as error:
-            raise SourceUnavailable(f"The feed cannot be read. {error}") from None
-        found: Entries = read["entries"]
-        conditions = {"if-none-match": head.headers.get("etag"), "if-modified-since": head.headers.get("last-modified")}
+        if last.entries is None:
+            try:
+                last.entries = (await self._reader.read("feed", last.xml, base=last.url))["entries"]
+            except ItemFailed as error:
+                raise SourceUnavailable(f"The feed cannot be read. {error}") from None
+            await asyncio.to_thread(self._cache, last)
+        self._last = last
+        return last.entries
+
+    def _cached(self) -> _Answer:
+        """Return the last answer from this address, of an earlier run; empty without one."""
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            stored = json.loads((self._opening.folder / _CACHE).read_text("utf-8"))
+            if stored["asked"] == self._settings.url:
+                return _Answer(stored["url"], stored["conditions"], stored["xml"].encode("latin-1"))
+        return _Answer()
+
+    def _cache(self, answer: _Answer) -> None:
+        # As it was sent: another version of the reader may make other entries of it.
+        stored = {"asked": self._settings.url, "url": answer.url, "conditions": answer.conditions}
         self._opening.folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"conditions": conditions, "entries": found}), "utf-8")
-        return found
+        text = json.dumps({**stored, "xml": answer.xml.decode("latin-1")}, ensure_ascii=False)
+        (self._opening.folder / _CACHE).write_text(text, "utf-8")
 
 
 def _file(title: str) -> str:
