@@ -3,12 +3,14 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpcore2
 import pytest
 from footnote_edge.sources import robots
+from footnote_edge.sources.kinds import web_sitemaps
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.net import client as net_client
 from footnote_edge.sources.policy import Policy
@@ -301,6 +303,27 @@ async def test_a_sitemap_saves_requests(web: Site, tmp_path: Path) -> None:
     web.asked.clear()
     await items(web, tmp_path, memory, mode="sitemap")
     assert web.paths() == ["/index.xml", "/map.xml", "/docs/a"]
+
+
+@pytest.mark.parametrize("midnight", ["", "T00:00:00+00:00", "T23:00:00.000Z"])
+async def test_a_date_in_a_sitemap_says_nothing_of_a_second_change_that_day(
+    web: Site, tmp_path: Path, midnight: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today = datetime.now(UTC).date()
+    entry = f"<url><loc>{web.base}/docs/a</loc><lastmod>{today.isoformat()}{midnight}</lastmod></url>"
+    web.put("/map.xml", f"<urlset>{entry}</urlset>".encode())
+    settings: dict[str, Any] = {"url": f"{web.base}/map.xml", "mode": "sitemap"}
+    web.page("/docs/a", TEXT)
+    memory = Memory()
+    versions = {(await items(web, tmp_path, memory, **settings))["/docs/a"].version}
+    web.page("/docs/a", f"{TEXT}<p>It was changed again in the afternoon.</p>")
+    versions.add((await items(web, tmp_path, memory, **settings))["/docs/a"].version)
+    assert len(versions) == 2
+    for days in (2, 3):  # the day is over everywhere: one more request, then none
+        monkeypatch.setattr(web_sitemaps, "_today", lambda days=days: today + timedelta(days=days))
+        web.asked.clear()
+        await items(web, tmp_path, memory, **settings)
+        assert web.paths() == ["/map.xml", "/docs/a"][: 4 - days]
 
 
 async def test_a_start_that_is_gone_is_away(web: Site, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urljoin, urlsplit
 
 from footnote_edge.sources.kinds.web_crawl import Gathered, Limits
@@ -37,21 +38,21 @@ class Sitemaps:
         """Yield the pages; an unreadable sitemap among several makes the listing partial."""
         gathered = Gathered()
         named = await self._named(gathered)
-        addresses = list(named)[: self._limits.max_pages]
+        addresses, today = list(named)[: self._limits.max_pages], _today()
         if len(named) > len(addresses):
             gathered.partial = f"The sitemap names more than {self._limits.max_pages} pages, which is the limit."
         for start in range(0, len(addresses), _BATCH):
             part = addresses[start : start + _BATCH]
             before = await known(part)
             for url in part:
-                changed, memo = named[url], before.get(url)
-                if memo is not None and changed and memo.memo.get("lastmod") == changed:
+                change, memo = _final_change(named[url], today), before.get(url)
+                if memo is not None and change and memo.memo.get("lastmod") == change:
                     gathered.add(known_item(url, memo))
                 else:
                     try:
                         found = await self._pages.ask(url, memo)
                         if found.item is not None:
-                            noted = {**found.item.memo, "lastmod": changed}
+                            noted = {**found.item.memo, "lastmod": change}
                             found = replace(found, item=replace(found.item, memo=noted))
                         gathered.add(found)
                     except SourceUnavailable as error:
@@ -126,6 +127,25 @@ class Sitemaps:
             xml = await asyncio.to_thread(_unpacked, xml)
         read = await self._reader.read("sitemap", xml)
         return read["pages"], read["sitemaps"]
+
+
+def _final_change(lastmod: str, today: date) -> str:
+    """Return what marks a page, read from `today` on, as read after its last change; "" if more changes may follow.
+
+    A date covers all changes of its day, which is over everywhere on Earth two days later. Whole quarters of an hour
+    are dates as well: a midnight, in whichever time zone.
+    """
+    try:
+        moment = datetime.fromisoformat(lastmod)
+    except ValueError:  # a month, a year, or no time
+        return ""
+    if moment.minute % 15 or moment.second or moment.microsecond:
+        return lastmod
+    return f"{lastmod}, the whole day" if today - moment.date() >= timedelta(days=2) else ""
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _unpacked(data: bytes) -> bytes:
