@@ -223,6 +223,7 @@ def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ..
         every("damaged-documents", repair.run, settings.leftovers_seconds, scope=SYSTEM),
         every("memory", MemoryBacklog(history.conversations, jobs).run, settings.reconcile_seconds),
         every("sources", library.schedule.begin_due, settings.source_look_seconds),
+        every("source-folders", library.schedule.remove_folders, settings.reconcile_seconds),
         every("source-watches", library.source_watches.begin_changed, WATCH_SECONDS),
         every("source-keys", library.schedule.rekey, _SWEEP_SECONDS),
         every("backlog", backlog.refresh, settings.backlog_seconds, scope=SYSTEM),

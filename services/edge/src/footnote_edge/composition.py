@@ -315,7 +315,7 @@ def _sources(
     following = DocumentFollower(base.stages, items, call, ceiling, poll)
     openings = Openings(kinds, vault, policy, base.folder / "sources")
     workflows.activate(Engine(table, items, operation_store, store, following, openings, ceiling))
-    schedule = Schedule(table, operation_store, jobs, vault)
+    schedule = Schedule(table, operation_store, jobs, vault, openings)
     source_watches = SourceWatches(table, operation_store, schedule, openings, settings.source_watches)
     sources = Sources(
         table, items, kinds, vault, schedule, operation_store, operations, jobs, collections, base.permissions,

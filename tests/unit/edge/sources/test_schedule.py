@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import uuid4
 
 import pytest
 from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP
@@ -26,6 +27,7 @@ from footnote_edge.sources.creators import stored
 from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed
+from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.stored import Holder, Outcome, StoredSource
 from footnote_kit.errors import InvalidArgument
@@ -51,7 +53,8 @@ class Edge:
         self.sources = SourceTable(self.database, bus)
         self.items = ItemTable(self.database, self.sources)
         self.operations = OperationTable(self.database, bus, 168)
-        self.schedule = Schedule(*cast(Any, (self.sources, self.operations, self, None)))
+        self.openings = Openings(*cast(Any, ({}, None, self.policy, self.folder)))
+        self.schedule = Schedule(*cast(Any, (self.sources, self.operations, self, None, self.openings)))
 
     async def operate(self, row: StoredOperation) -> None:
         self.jobs.append(row)
@@ -67,9 +70,11 @@ class Edge:
 
     async def source(self, **more: Any) -> StoredSource:
         now = datetime.now(UTC)
-        times: dict[str, Any] = {"create_time": now, "update_time": now, "next_time": now + HOUR, **more}
-        await self.sources.add(StoredSource("s", "t", "u", "c", "name", "web", "etag", creator=stored(SCOPE), **times))
-        return await self.sources.take("s", "run", "token")
+        times = {"create_time": now, "update_time": now, "next_time": now + HOUR}
+        rest: dict[str, Any] = {"id": "s", "creator": stored(SCOPE), **times, **more}
+        row = StoredSource(tenant_id="t", user_id="u", collection_id="c", name="n", kind="web", etag="etag", **rest)
+        await self.sources.add(row)
+        return await self.sources.take(row.id, "run", "token")
 
     async def next_time(self) -> datetime:
         row = await self.sources.read("s")
@@ -135,3 +140,16 @@ async def test_a_change_during_a_listing_has_its_effect_after_it(
     await edge.sources.change("s", "etag", "another", values)
     await edge.sources.listed(source, "token", LISTED)
     assert abs(await edge.next_time() - (now + after)) < timedelta(minutes=5)
+
+
+async def test_what_a_source_copied_goes_with_it(edge: Edge) -> None:
+    there, gone = uuid4().hex, uuid4().hex
+    await edge.source(id=there)
+    for name in (there, gone, "lost+found"):
+        (edge.folder / name / "git").mkdir(parents=True)
+        (edge.folder / name / "git" / "pack").write_text("what the repository holds")
+    assert await edge.schedule.remove_folders() == 1
+    assert {one.name for one in edge.folder.iterdir()} == {there, "lost+found"}
+    await edge.sources.remove(there)
+    assert await edge.schedule.remove_folders() == 1
+    assert {one.name for one in edge.folder.iterdir()} == {"lost+found"}

@@ -36,6 +36,7 @@ from footnote_edge.sources.stored import (
 )
 
 _DUE = 100
+_BATCH = 500
 _ACTIVE = and_(OperationRow.source_id == SourceRow.id, OperationRow.end_time.is_(None))
 
 
@@ -175,6 +176,15 @@ class SourceTable:
         )
         async with self._sessions() as session:
             return list(await session.scalars(select(SourceRow.id).where(SourceRow.collection_id.in_(gone))))
+
+    async def existing(self, source_ids: Collection[str]) -> set[str]:
+        """Return those of some ids that sources have."""
+        ids, found = list(source_ids), set[str]()
+        async with self._sessions() as session:
+            for start in range(0, len(ids), _BATCH):
+                part = SourceRow.id.in_(ids[start : start + _BATCH])
+                found.update(await session.scalars(select(SourceRow.id).where(part)))
+        return found
 
     async def sealed_with_others(self, key_id: str) -> list[StoredSource]:
         """Return the sources whose secrets are not encrypted with this key."""

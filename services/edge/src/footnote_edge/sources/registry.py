@@ -96,6 +96,13 @@ class Openings:
         """Return the cache folder of a source."""
         return self._folder / source_id
 
+    def folders(self) -> set[str]:
+        """Return the ids of sources that have a cache folder; blocks on the disk."""
+        try:
+            return {one.name for one in self._folder.iterdir() if len(one.name) == 32 and one.name.isalnum()}
+        except FileNotFoundError:
+            return set()
+
     def of(self, source: StoredSource) -> tuple[SourceKind, Opening]:
         """Return a source's kind and the inputs of its connection.
 

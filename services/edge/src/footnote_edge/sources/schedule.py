@@ -1,5 +1,7 @@
 """The synchronisation schedule: each replica checks every few seconds, and one of them begins a due run."""
 
+import asyncio
+import shutil
 import time
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -12,6 +14,7 @@ from footnote_kit.telemetry import observe
 
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore, StoredOperation, new_operation
+from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.secrets import Sealed, Vault
 from footnote_edge.sources.stored import LISTING, LONGEST_WAIT, SourceStore, StoredSource
 
@@ -21,11 +24,14 @@ _log = get_logger(__name__)
 class Schedule:
     """Begins due synchronisations, at most one per source at a time."""
 
-    def __init__(self, sources: SourceStore, operations: OperationStore, jobs: Jobs, vault: Vault) -> None:
+    def __init__(
+        self, sources: SourceStore, operations: OperationStore, jobs: Jobs, vault: Vault, openings: Openings
+    ) -> None:
         self._sources = sources
         self._operations = operations
         self._jobs = jobs
         self._vault = vault
+        self._openings = openings
         self._oldest = time.time()
         observe("footnote.edge.sources.age", lambda: max(0.0, time.time() - self._oldest))
 
@@ -61,6 +67,15 @@ class Schedule:
         listed = source.run_id == active.id and source.run_listed != LISTING
         if (active.failed_only or listed) and not _is_due(source):
             await self._sources.make_due(source.id)
+
+    async def remove_folders(self) -> int:
+        """Remove what deleted sources have left on this replica's disk; return the number of their folders."""
+        names = await asyncio.to_thread(self._openings.folders)  # first: a source is recorded before it has one
+        gone = names - await self._sources.existing(names)
+        for source_id in gone:
+            await asyncio.to_thread(shutil.rmtree, self._openings.folder(source_id), ignore_errors=True)
+            _log.info("source_folder_removed", source_id=source_id)
+        return len(gone)
 
     async def rekey(self) -> int:
         """Re-encrypt secrets of older keys with the first key; return the number of sources."""

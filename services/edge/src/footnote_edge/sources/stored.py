@@ -173,6 +173,9 @@ class SourceStore(Protocol):
     async def of_deleted_collections(self) -> list[str]:
         """Return the ids of sources whose collection was deleted."""
 
+    async def existing(self, source_ids: Collection[str]) -> set[str]:
+        """Return those of some ids that sources have."""
+
     async def sealed_with_others(self, key_id: str) -> list[StoredSource]:
         """Return the sources whose secrets are not encrypted with this key."""
 
