@@ -248,6 +248,22 @@ async def test_a_page_that_fails_keeps_its_item_and_what_lies_behind(web: Site, 
     assert any(page.partial for page in fresh)
 
 
+@pytest.mark.parametrize("memory", [Memory(), None], ids=["known", "new"])
+async def test_a_page_that_fails_keeps_its_name(web: Site, tmp_path: Path, memory: Memory | None) -> None:
+    names = ("", "intro", "a.php", "get?id=1")
+    web.page("/docs/", TEXT + "".join(f"<a href={name}>x</a>" for name in names))
+    for name in names[1:3]:
+        web.page(f"/docs/{name}", TEXT)
+    web.put("/docs/get?id=1", b"%PDF-1.4 ...", "application/pdf")
+    before = {name: item.name for name, item in (await items(web, tmp_path, memory)).items()}
+    assert set(before.values()) == {"docs.html", "intro.html", "a.html", "get.pdf"}
+    for name in names[1:] if memory else names[1:3]:
+        web.replies[f"/docs/{name}"] = Reply(status=503, headers={"retry-after": "3600"})
+    after = await items(web, tmp_path, memory)
+    assert {name: item.name for name, item in after.items()} == before
+    assert [item.skip is None for item in after.values()].count(False) == (3 if memory else 2)
+
+
 async def test_the_number_of_pages_is_limited(web: Site, tmp_path: Path) -> None:
     for number in range(10):
         web.page(f"/docs/{number or ''}", f"{TEXT}<a href={number + 1}>next</a>")

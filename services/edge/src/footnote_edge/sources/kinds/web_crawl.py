@@ -3,10 +3,11 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from footnote_edge.sources.kinds.web_pages import Found, Pages
+from footnote_edge.sources.kinds.web_pages import Found, Pages, known_item
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import (
@@ -75,14 +76,11 @@ class Gathered:
             self.items.append(found.item)
 
     def keep(self, url: str, known: Known | None, error: ItemFailed) -> None:
-        """List an item as failed: a known one keeps its document."""
-        if url not in self._ids:
+        """List an item as failed: a known one keeps its document, whose name is the same when it can be read again."""
+        item = known_item(url, known or Known("", {})).item
+        if item is not None and url not in self._ids:
             self._ids.add(url)
-            memo = known.memo if known is not None else {}
-            suffix = "file" if memo.get("file") else "page"
-            name = urlsplit(url).path.rpartition("/")[2] or suffix
-            version = known.version if known is not None else ""
-            self.items.append(Item(url, version, name, address=url, memo=memo, skip=error))
+            self.items.append(replace(item, skip=error))
 
     def leave_out(self, why: str) -> None:
         """Count an item left out, by reason."""
