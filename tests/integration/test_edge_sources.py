@@ -5,6 +5,7 @@ import base64
 import json
 import os
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -512,6 +513,21 @@ async def test_a_source_that_was_read_is_sent_back_changed(edge: EdgeStub, folde
         source_id=source.id, resource=pb.Source(), update_mask=FieldMask(paths=["interval"])
     )
     assert (await edge.UpdateSource(cleared)).source.interval.seconds == 3600
+
+
+async def test_an_interval_never_puts_off_a_run(edge: EdgeStub, folder: Path) -> None:
+    async def due(interval: str) -> datetime:
+        resource = kept.ParseDict({"interval": interval}, pb.Source())
+        change = pb.UpdateSourceRequest(
+            source_id=source.id, resource=resource, update_mask=FieldMask(paths=["interval"])
+        )
+        return (await edge.UpdateSource(change)).source.next_sync_time.ToDatetime()
+
+    source = await begin(edge, folder, interval="7200s")
+    before = source.next_sync_time.ToDatetime()
+    assert await due("7200s") == before, "applied again"
+    assert await due("86400s") == before
+    assert before - timedelta(hours=1.1) < await due("3600s") < before - timedelta(hours=0.9)
 
 
 @pytest.mark.parametrize("field", ["id", "kind", "collection"])

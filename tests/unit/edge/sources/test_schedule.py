@@ -126,7 +126,7 @@ LISTED = Outcome(SOURCE_STATE_IN_STEP, gone=True)
     ("change", "after"),
     [
         ({"settings": '{"url": "https://other"}', "next_time": timedelta(0)}, timedelta(0)),
-        ({"interval_seconds": 3600, "next_time": HOUR}, HOUR),
+        ({"interval_seconds": 3600}, HOUR),
         ({"name": "renamed"}, MONTH),
     ],
     ids=["settings", "interval", "name"],

@@ -16,7 +16,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.transactions import utc
 from footnote_kit.errors import Aborted, AlreadyExists
 from footnote_kit.paging import Page
-from sqlalchemy import and_, case, delete, exists, func, literal, or_, select, update
+from sqlalchemy import and_, delete, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -241,11 +241,12 @@ class SourceTable:
             "run_listed": COMPLETE if outcome.gone else PARTIAL,
             "away_since": (source.away_since or now) if outcome.state == SOURCE_STATE_AWAY else None,
         }
-        if not outcome.retries_only:
-            later = literal(now + timedelta(seconds=source.interval_seconds), SourceRow.next_time.type)
-            same = SourceRow.next_time.is_not_distinct_from(source.next_time)
-            values["next_time"] = case((same, later), else_=SourceRow.next_time)
-        await self.note(source.id, token, **values)
+        async with self._sessions.begin() as session:
+            await self.fence(session, source.id, token, **values)
+            row = await session.get_one(SourceRow, source.id)
+            if record(StoredSource, row).next_time == source.next_time and not outcome.retries_only:
+                row.next_time = now + timedelta(seconds=row.interval_seconds)
+        self._bus.moved(source.id)
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:
         """Record that everything that existed at a time is synchronised."""

@@ -157,7 +157,9 @@ class Sources:
             values["name"] = _name(wanted.name, "resource")
         if "interval" in paths:
             interval = _interval(wanted, "resource")
-            values |= {"interval_seconds": int(interval.total_seconds()), "next_time": datetime.now(UTC) + interval}
+            values["interval_seconds"] = seconds = int(interval.total_seconds())
+            if row.next_time is not None and seconds != row.interval_seconds:
+                values["next_time"] = min(row.next_time, datetime.now(UTC) + interval)
         if "paused" in paths:
             values["paused"] = wanted.paused
         if "settings" in paths or "secrets" in paths:
