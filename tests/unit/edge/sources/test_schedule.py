@@ -29,8 +29,9 @@ from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed
 from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.schedule import Schedule
-from footnote_edge.sources.stored import Holder, Outcome, StoredSource
+from footnote_edge.sources.stored import FAILED, Holder, Outcome, StoredSource, key_of
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.paging import Page
 from sqlalchemy import update
 from support import postgres
 
@@ -153,3 +154,18 @@ async def test_what_a_source_copied_goes_with_it(edge: Edge) -> None:
     await edge.sources.remove(there)
     assert await edge.schedule.remove_folders() == 1
     assert {one.name for one in edge.folder.iterdir()} == {"lost+found"}
+
+
+async def test_retries_of_many_items_are_gathered(edge: Edge) -> None:
+    source, now = await edge.source(), datetime.now(UTC)
+    holder = Holder(source.id, "run", "token")
+    refused = ItemFailed("REFUSED", "Status 403")
+    await edge.items.see(holder, [Item(f"{one}", "1", "n", skip=refused) for one in range(120)], "")
+    async with edge.database.sessions.begin() as session:
+        for one in range(120):  # the last 60 have just failed for the first time
+            when, attempts = (now + timedelta(minutes=one), 10) if one < 60 else (now + timedelta(seconds=30), 1)
+            mine = SourceItemRow.key == key_of(f"{one}")
+            await session.execute(update(SourceItemRow).where(mine).values(retry_time=when, attempts=attempts))
+    assert await edge.items.take_up_again(holder, now) == 46, "no run in the next 45 minutes, an eighth of six hours"
+    _, _, left = await edge.items.page(source.id, Page.first(), [FAILED])
+    assert left == 74

@@ -240,7 +240,7 @@ class ItemStore(Protocol):
         """Return those of some documents that an item of the source has."""
 
     async def take_up_again(self, holder: Holder, now: datetime) -> int:
-        """Make failed items pending whose retry time has come; return how many."""
+        """Make failed items pending whose retry time has come, or nearly so; return how many."""
 
     async def set(self, holder: Holder, key: str, **values: Any) -> None:
         """Change an item."""
