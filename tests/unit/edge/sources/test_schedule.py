@@ -169,3 +169,14 @@ async def test_retries_of_many_items_are_gathered(edge: Edge) -> None:
     assert await edge.items.take_up_again(holder, now) == 46, "no run in the next 45 minutes, an eighth of six hours"
     _, _, left = await edge.items.page(source.id, Page.first(), [FAILED])
     assert left == 74
+
+
+@pytest.mark.parametrize(
+    ("ahead", "runs"), [(timedelta(days=3), [False]), (timedelta(minutes=61), [])], ids=["days", "a minute's skew"]
+)
+async def test_a_source_is_due_whose_time_comes_from_a_wrong_clock(
+    edge: Edge, ahead: timedelta, runs: list[bool]
+) -> None:
+    await edge.source(next_time=datetime.now(UTC) + ahead, interval_seconds=3600)
+    await edge.schedule.begin_due()
+    assert [row.failed_only for row in edge.jobs] == runs

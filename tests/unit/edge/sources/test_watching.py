@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -142,6 +142,16 @@ async def test_a_change_waits_for_the_end_of_another_runs_listing(runs: Runs, st
     assert await watching.begin_changed() == 0
     runs.end(COMPLETE if begun == 0 else LISTING, state)
     assert await watching.begin_changed() == begun
+    await watching.close()
+
+
+async def test_a_change_counts_though_a_clock_was_ahead_at_the_last_run(runs: Runs) -> None:
+    watching = SourceWatches(*cast(Any, (runs, runs, runs, runs)), most=1)
+    await watching._refresh()
+    runs.other()
+    runs.end(COMPLETE, OPERATION_STATE_SUCCEEDED)
+    runs.row.in_step_time = runs.run.create_time = datetime.now(UTC) + timedelta(days=7)
+    assert await watching.begin_changed() == 1
     await watching.close()
 
 

@@ -14,7 +14,7 @@ from footnote_edge.adapters.database import Database, record
 from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.tables import SourceItemRow as Row
 from footnote_edge.sources.ports import Item, Known
-from footnote_edge.sources.stored import FAILED, PENDING, SKIPPED, Holder, StoredItem, key_of
+from footnote_edge.sources.stored import FAILED, PENDING, SKEW, SKIPPED, Holder, StoredItem, key_of
 from footnote_edge.sources.transfer import RETRIES
 
 _BATCH = 500
@@ -211,11 +211,15 @@ def _may_be_move(sizes: frozenset[int | None]) -> ColumnElement[bool]:
 
 
 def _is_retried(now: datetime) -> ColumnElement[bool]:
-    """Return whether at most a share of an item's pause is left: else each of many failed items began a run alone."""
+    """Return whether at most a share of an item's pause is left: else each of many failed items began a run alone.
+
+    A time further ahead than any pause comes from a wrong clock.
+    """
     levels = 1 + math.ceil(math.log2(RETRIES.longest / RETRIES.first))
     pauses = [min(RETRIES.longest, RETRIES.first * 2.0**level) for level in range(levels)]
     soon = [(attempts, now + timedelta(seconds=pause * _GATHERED)) for attempts, pause in enumerate(pauses, start=1)]
-    return or_(Row.retry_time <= now, *(and_(Row.attempts >= one, Row.retry_time <= when) for one, when in soon))
+    wrong = Row.retry_time > now + SKEW + timedelta(seconds=RETRIES.longest)
+    return or_(Row.retry_time <= now, wrong, *(and_(Row.attempts >= one, Row.retry_time <= when) for one, when in soon))
 
 
 def _as_before(row: Row, item: Item) -> bool:

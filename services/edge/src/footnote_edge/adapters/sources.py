@@ -16,7 +16,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.transactions import utc
 from footnote_kit.errors import Aborted, AlreadyExists
 from footnote_kit.paging import Page
-from sqlalchemy import and_, delete, exists, func, or_, select, update
+from sqlalchemy import and_, delete, exists, extract, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -27,8 +27,8 @@ from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.sources.stored import (
     COMPLETE,
     LISTING,
-    LONGEST_WAIT,
     PARTIAL,
+    SKEW,
     Outcome,
     StoredSource,
     Superseded,
@@ -272,7 +272,7 @@ class SourceTable:
 
 
 def _too_far(now: datetime) -> Any:
-    return SourceRow.next_time > now + LONGEST_WAIT
+    return extract("epoch", SourceRow.next_time) > (now + SKEW).timestamp() + SourceRow.interval_seconds
 
 
 def _name_taken(name: str) -> AlreadyExists:

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE
@@ -16,7 +16,7 @@ from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore, StoredOperation, new_operation
 from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.secrets import Sealed, Vault
-from footnote_edge.sources.stored import LISTING, LONGEST_WAIT, SourceStore, StoredSource
+from footnote_edge.sources.stored import LISTING, SKEW, SourceStore, StoredSource
 
 _log = get_logger(__name__)
 
@@ -41,7 +41,8 @@ class Schedule:
             await self._sources.remove(source_id)
         now, begun = datetime.now(UTC), 0
         for source in await self._sources.due(now):
-            retries = source.next_time is not None and now < source.next_time <= now + LONGEST_WAIT
+            latest = now + timedelta(seconds=source.interval_seconds) + SKEW
+            retries = source.next_time is not None and now < source.next_time <= latest
             begun += await self.begin(source, retries_only=retries) is not None
         oldest = await self._sources.oldest()
         self._oldest = time.time() if oldest is None else oldest.timestamp()

@@ -28,8 +28,8 @@ PENDING, IN_STEP, FAILED, SKIPPED = (
 LISTING, COMPLETE, PARTIAL = 0, 1, 2
 """State of a run's listing; after a PARTIAL one nothing is deleted."""
 
-LONGEST_WAIT = timedelta(days=32)
-"""Upper bound of any interval: a time further ahead comes from a wrong clock."""
+SKEW = timedelta(hours=1)
+"""By how much the clocks of replicas may differ: a time further ahead than an interval and this is a wrong clock's."""
 
 
 @dataclass(slots=True)

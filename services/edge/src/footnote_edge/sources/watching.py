@@ -133,10 +133,11 @@ class SourceWatches:
 
     async def _is_covered(self, row: StoredSource, latest: datetime) -> bool:
         """Return whether a run that began after the latest change has listed the source whole, and has not failed."""
-        if row.in_step_time is not None and utc(row.in_step_time) >= latest:
+        now = datetime.now(UTC)  # a time ahead of it comes from a clock that was wrong
+        if row.in_step_time is not None and latest <= utc(row.in_step_time) <= now:
             return True
         last = await self._operations.read(row.run_id) if row.run_id and row.run_listed == COMPLETE else None
-        if last is None or last.failed_only or utc(last.create_time) < latest:
+        if last is None or last.failed_only or not latest <= utc(last.create_time) <= now:
             return False
         return last.end_time is None or last.state == OPERATION_STATE_SUCCEEDED
 
