@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpcore2
 import pytest
@@ -295,6 +295,27 @@ async def test_languages_are_chosen(web: Site, tmp_path: Path) -> None:
     web.page("/docs/de", TEXT, lang="de-CH")
     web.page("/docs/fr", TEXT, lang="fr")
     assert set(await items(web, tmp_path, languages=["de"])) == {"/docs/de"}
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["", "of an earlier version"])
+@pytest.mark.parametrize("mode", ["site", "sitemap"])
+async def test_languages_are_chosen_among_unchanged_pages(web: Site, tmp_path: Path, mode: str, earlier: bool) -> None:
+    places = "".join(
+        f"<url><loc>{web.base}/docs/{one}</loc><lastmod>2026-01-02T10:11:12Z</lastmod></url>" for one in ("de", "fr")
+    )
+    web.put("/sitemap.xml", f"<urlset>{places}</urlset>".encode())
+    web.page("/docs/", f"{TEXT}<a href=de>de</a><a href=fr>fr</a><a href=x.pdf>x</a>", lang="de")
+    web.page("/docs/de", TEXT, lang="de-CH")
+    web.page("/docs/fr", TEXT, lang="fr")
+    web.put("/docs/x.pdf", b"%PDF-1.4 ...", "application/pdf")
+    memory = Memory()
+    before = await items(web, tmp_path, memory, mode=mode)
+    assert "/docs/fr" in before
+    if earlier:
+        for known in memory.known.values():
+            cast(dict[str, Any], known.memo).pop("language", None)
+    after = await items(web, tmp_path, memory, mode=mode, languages=["de"])
+    assert set(after) == set(before) - {"/docs/fr"}
 
 
 async def test_a_sitemap_saves_requests(web: Site, tmp_path: Path) -> None:

@@ -70,14 +70,14 @@ class Pages:
         conditions = {
             name: str(memo[key])
             for key, name in (("etag", "if-none-match"), ("modified", "if-modified-since"))
-            if memo.get(key) and memo.get("links") is not None
+            if memo.get(key) and memo.get("links") is not None and self.knows_language(memo)
         }
         accepted = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
         async with self._requests.ask(url, {**accepted, **conditions}) as answer:
             head = answer.head
             unwanted = forbids_indexing(head.headers.get("x-robots-tag", ""), self._policy.user_agent)
             if head.status == 304 and known is not None and conditions:
-                found = known_item(url, known)
+                found = self.unchanged(url, known)
                 return Found(url, None, found.links, left_out=_NOINDEX) if unwanted else found
             if head.status in GONE:
                 return Found(head.url)
@@ -90,6 +90,21 @@ class Pages:
             if head.media_type in _HTML:
                 return await self._page(url, answer, unwanted)
             return Found(normal(head.url), left_out=_NOINDEX) if unwanted else _file(url, head)
+
+    def knows_language(self, memo: Mapping[str, Any]) -> bool:
+        """Return whether a page's memo decides its language, if only some are chosen; earlier versions kept none."""
+        return not self._languages or "language" in memo or bool(memo.get("file"))
+
+    def unchanged(self, url: str, known: Known) -> Found:
+        """Return a page that is unchanged since it was listed, unless another language is chosen by now."""
+        found = known_item(url, known)
+        left_out = self._foreign(str(known.memo.get("language", "")))
+        return Found(url, None, found.links, left_out=left_out) if left_out else found
+
+    def _foreign(self, language: str) -> str:
+        """Return the reason why a page in a language is left out; "" if it is chosen, or names none."""
+        foreign = self._languages and language and not language.startswith(self._languages)
+        return "is in another language" if foreign else ""
 
     async def file(self, item: Item) -> AsyncIterator[bytes]:
         """Yield the bytes of a file; raises ItemGone."""
@@ -112,13 +127,14 @@ class Pages:
         identity = canonical if canonical and urlsplit(canonical)[:2] == urlsplit(url)[:2] else url
         if read["noindex"] or unwanted:
             return Found(url, None, links, more, _NOINDEX)
-        if self._languages and read["language"] and not read["language"].startswith(self._languages):
-            return Found(url, None, links, more, "is in another language")
+        if left_out := self._foreign(read["language"]):
+            return Found(url, None, links, more, left_out)
         body = str(read["body"]).encode("utf-8", "replace")
         if not body:
             return Found(url, None, links, more, "has no text")
         kept = list(links) if sum(map(len, links)) <= _MOST_LINKS_KEPT and not more else None
-        memo = {**_conditions(head), "links": kept, "url": asked if asked != identity else ""}
+        address = asked if asked != identity else ""
+        memo = {**_conditions(head), "links": kept, "url": address, "language": read["language"]}
         item = Item(identity, digest(body), _named(identity, ".html"), address=identity, memo=memo, body=body)
         return Found(url, item, links, more)
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urljoin, urlsplit
 
 from footnote_edge.sources.kinds.web_crawl import Gathered, Limits
-from footnote_edge.sources.kinds.web_pages import Pages, known_item
+from footnote_edge.sources.kinds.web_pages import Pages
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import joined, normal
 from footnote_edge.sources.patterns import wanted
@@ -46,8 +46,9 @@ class Sitemaps:
             before = await known(part)
             for url in part:
                 change, memo = _final_change(named[url], today), before.get(url)
-                if memo is not None and change and memo.memo.get("lastmod") == change:
-                    gathered.add(known_item(url, memo))
+                read = memo is not None and change and memo.memo.get("lastmod") == change
+                if memo is not None and read and self._pages.knows_language(memo.memo):
+                    gathered.add(self._pages.unchanged(url, memo))
                 else:
                     try:
                         found = await self._pages.ask(url, memo)
