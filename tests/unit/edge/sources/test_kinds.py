@@ -21,6 +21,7 @@ from footnote_edge.sources.ports import ItemFailed, ItemGone, Opening, SourceKin
 from footnote_edge.sources.registry import check as check_settings
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import SUITE, Memory, Origin, content, listed, listing
+from footnote_edge.sources.transfer import digest
 from footnote_kit.errors import InvalidArgument
 from support.source_servers import GitRepository, git_server, site
 
@@ -346,6 +347,17 @@ async def test_an_empty_folder_of_a_new_source_is_in_step_and_stays_so(tmp_path:
     assert await listed(origin) == {}
     await origin.put("a", "text")
     assert set(await listed(origin)) == {"a.txt"}
+
+
+async def test_mails_with_one_message_id_keep_their_ids_when_one_is_read(tmp_path: Path) -> None:
+    origin = MailboxOrigin(tmp_path, "maildir")
+    for place, text in (("new/a.host", "One."), ("cur/b.host:2,S", "Two.")):
+        (origin.path / place).write_text(f"Subject: About\nMessage-ID: <same@example.org>\n\n{text}\n")
+    before = {id: item.version for id, item in (await listed(origin)).items()}
+    (origin.path / "new" / "a.host").rename(origin.path / "cur" / "a.host:2,S")
+    assert {id: item.version for id, item in (await listed(origin)).items()} == before
+    first = (origin.path / "cur" / "a.host:2,S").read_bytes()
+    assert before["<same@example.org>"] == digest(first), "by their files' names, whatever the folder lists first"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")

@@ -209,7 +209,7 @@ class _Maildir:
         self.links = 0
 
     def keys(self) -> list[str]:
-        """Return the keys of the mails: their file names without flags."""
+        """Return the keys of the mails, their file names without flags, sorted: folders list them in any order."""
         self._files, self.links = {}, 0
         for part in ("cur", "new"):
             with suppress(FileNotFoundError), _folder(self._path / part) as folder, os.scandir(folder) as entries:
@@ -217,7 +217,7 @@ class _Maildir:
                     self.links += entry.is_symlink()
                     if entry.is_file(follow_symlinks=False):
                         self._files[entry.name.partition(":")[0]] = (part, entry.name)
-        return list(self._files)
+        return sorted(self._files)
 
     def get_bytes(self, key: str) -> bytes:
         """Return a mail; raises KeyError if it is gone, OSError if it is a link by now."""
