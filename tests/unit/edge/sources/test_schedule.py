@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,6 +31,7 @@ from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed
 from footnote_edge.sources.registry import Openings
 from footnote_edge.sources.schedule import Schedule
+from footnote_edge.sources.secrets import Vault
 from footnote_edge.sources.stored import FAILED, Holder, Outcome, StoredSource, key_of
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.paging import Page
@@ -72,8 +75,8 @@ class Edge:
     async def source(self, **more: Any) -> StoredSource:
         now = datetime.now(UTC)
         times = {"create_time": now, "update_time": now, "next_time": now + HOUR}
-        rest: dict[str, Any] = {"id": "s", "creator": stored(SCOPE), **times, **more}
-        row = StoredSource(tenant_id="t", user_id="u", collection_id="c", name="n", kind="web", etag="etag", **rest)
+        rest: dict[str, Any] = {"id": "s", "name": "n", "creator": stored(SCOPE), **times, **more}
+        row = StoredSource(tenant_id="t", user_id="u", collection_id="c", kind="web", etag="etag", **rest)
         await self.sources.add(row)
         return await self.sources.take(row.id, "run", "token")
 
@@ -180,3 +183,15 @@ async def test_a_source_is_due_whose_time_comes_from_a_wrong_clock(
     await edge.source(next_time=datetime.now(UTC) + ahead, interval_seconds=3600)
     await edge.schedule.begin_due()
     assert [row.failed_only for row in edge.jobs] == runs
+
+
+async def test_damaged_secrets_keep_no_others_from_a_new_key(edge: Edge) -> None:
+    old, new = (b64encode(os.urandom(32)).decode() for _ in range(2))
+    for name in ("a", "b", "c"):
+        sealed = Vault.of(old, None).seal(name, {"password": "p"})
+        data = sealed.data if name != "b" else b"damaged" * 9
+        await edge.source(id=name, name=name, secrets=data, secret_key=sealed.key_id)
+    vault = Vault.of(f"{new},{old}", None)
+    schedule = Schedule(*cast(Any, (edge.sources, edge.operations, edge, vault, edge.openings)))
+    assert await schedule.rekey() == 2
+    assert [row.id for row in await edge.sources.sealed_with_others(vault.primary)] == ["b"]

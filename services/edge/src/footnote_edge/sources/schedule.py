@@ -9,6 +9,7 @@ from uuid import uuid4
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.transactions import utc
+from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe
 
@@ -84,10 +85,11 @@ class Schedule:
             return 0
         moved = 0
         for source in await self._sources.sealed_with_others(self._vault.primary):
-            if not self._vault.knows(source.secret_key):
-                _log.warning("source_key_unknown", source_id=source.id)
+            try:
+                secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
+            except FailedPrecondition as error:  # its key is missing, or they are damaged
+                _log.warning("source_secrets_unreadable", source_id=source.id, error=error.message)
                 continue
-            secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
             sealed = self._vault.seal(source.id, secrets)
             await self._sources.reseal(source, sealed.data, sealed.key_id)
             moved += 1

@@ -66,10 +66,6 @@ class Vault:
         """The id of the encrypting key; "" without a key."""
         return next(iter(self._keys), "")
 
-    def knows(self, key_id: str) -> bool:
-        """Return whether a key is present."""
-        return key_id in self._keys
-
     def seal(self, source_id: str, secrets: Mapping[str, object]) -> Sealed:
         """Encrypt the secrets of a source; raises FailedPrecondition(SOURCE_KEY_MISSING)."""
         if not self._keys:
