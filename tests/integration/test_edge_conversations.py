@@ -28,6 +28,7 @@ from footnote.edge.v1.conversations_pb2 import (
     ListConversationsRequest,
     ListMessagesRequest,
     RegenerateMessageRequest,
+    ShareConversationRequest,
     UpdateConversationRequest,
 )
 from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
@@ -102,12 +103,40 @@ async def test_title_and_collections_are_changed_each_alone(edge: EdgeStub, worl
     moved = await update(edge, made.id, "collections" if masked else "", collections=["more"])
     assert (moved.title, list(moved.collections)) == ("new name", ["more"])
     await ask(edge, "tea ?", made.id)
-    assert list(world.requests("Retrieve")[-1].collections) == ["more"]
+    (searched,) = world.requests("Retrieve")[-1].collections
+    assert world.collections[searched].name == "more"
     cleared = await update(edge, made.id, "title,collections", etag=moved.etag)
     assert (cleared.title, list(cleared.collections)) == ("", [])
     await ask(edge, "milk ?", made.id)
     assert not world.requests("Retrieve")[-1].collections
     assert world.requests("BuildPrompt")[-1].history[0].text == "tea ?"
+
+
+async def test_a_conversation_keeps_its_collections_under_their_new_names(edge: EdgeStub, world: World) -> None:
+    async def rename(before: str, after: str) -> None:
+        change = UpdateCollectionRequest(collection=before, resource=Collection(name=after))
+        await edge.UpdateCollection(change)
+
+    async def shown(conversation_id: str) -> list[str]:
+        one = (await edge.GetConversation(GetConversationRequest(conversation_id=conversation_id))).conversation
+        listed = (await edge.ListConversations(ListConversationsRequest())).conversations
+        assert one.collections == next(other for other in listed if other.id == conversation_id).collections
+        return list(one.collections)
+
+    (before,) = [one for one, collection in world.collections.items() if collection.name == "default"]
+    made = await create(edge, collections=["default"])
+    await rename("default", "drinks")
+    assert not (await ask(edge, "tea ?", made.id)).degradations
+    await edge.CreateCollection(CreateCollectionRequest(collection=Collection(name="default")))
+    assert not (await ask(edge, "milk ?", made.id)).degradations
+    assert [one.collections for one in world.requests("Retrieve")] == [[before], [before]]
+    assert await shown(made.id) == ["drinks"]
+    await edge.ShareConversation(ShareConversationRequest(conversation_id=made.id))
+    world.failures["AuthorizeCollections"] = Unavailable("down")
+    assert await shown(made.id) == ["default"]
+    world.failures.clear()
+    given_by_id = await create(edge, collections=[before])
+    assert await shown(given_by_id.id) == [before]
 
 
 async def test_changes_that_are_refused(edge: EdgeStub) -> None:

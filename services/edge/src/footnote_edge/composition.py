@@ -200,6 +200,7 @@ def build_history(base: Base) -> History:
         RegenerationTable(database),
         ShareTable(database),
         withholding,
+        asking_names(base.stages.indexing),
     )
     answers = Answers(AnswerTable(database), withholding, base.settings.answer_days)
     return History(withholding, conversations, answers, ForgettingTable(database))

@@ -29,7 +29,7 @@ async def test_older_conversations_get_their_turn_although_newer_ones_stay_refus
     await database.migrate()
     conversations, messages = ConversationTable(database), MessageTable(database)
     for name in "abcde":
-        await conversations.add(SCOPE, name, "", [])
+        await conversations.add(SCOPE, name, "", {})
         for number in range(3):
             await messages.add_question(SCOPE, name, f"{name}{number}", AskRequest(question="tea ?"))
     tried: list[str] = []
@@ -66,6 +66,7 @@ async def test_a_conversation_that_is_deleted_amid_its_job_ends_it_quietly() -> 
         first_question=first,
         local_only_among=unmarked,
         get=gone,
+        named=gone,
         messages=SimpleNamespace(unembedded=unembedded),
     )
     unused: Any = None

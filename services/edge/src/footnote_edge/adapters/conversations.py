@@ -10,7 +10,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
 from footnote_database.transactions import utc
 from footnote_kit.paging import Position
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -26,16 +26,16 @@ class ConversationTable:
         self._sessions = database.sessions
 
     async def add(
-        self, scope: Scope, conversation_id: str, title: str, collections: Sequence[str]
+        self, scope: Scope, conversation_id: str, title: str, collections: Mapping[str, str]
     ) -> Conversation | None:
-        """Create a conversation; None if its id exists."""
+        """Create a conversation, with the names given to its collections by id; None if its own id exists."""
         now = datetime.now(UTC)
         row = ConversationRow(
             id=conversation_id,
             tenant_id=scope.tenant_id,
             user_id=scope.user_id,
             title=title,
-            collections=json.dumps(list(collections)),
+            collections=json.dumps(dict(collections)),
             topic="",
             local_only=False,
             create_time=now,
@@ -82,11 +82,20 @@ class ConversationTable:
         async with self._sessions() as session:
             return await _counts(session, conversation_ids)
 
+    async def named(self, conversation_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return the names given to the collections of conversations, by id; an earlier version kept names alone."""
+        columns = select(ConversationRow.id, ConversationRow.collections)
+        async with self._sessions() as session:
+            rows = (await session.execute(columns.where(ConversationRow.id.in_(conversation_ids)))).all()
+        kept = {row.id: json.loads(row.collections) for row in rows}
+        return {key: named if isinstance(named, dict) else {one: one for one in named} for key, named in kept.items()}
+
     async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
         """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""
-        statement = update(ConversationRow).where(*mine(scope, seen.id), *_as_seen(seen, unchanged)).values(**values)
         async with self._sessions.begin() as session:
-            return bool((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
+            chosen = (*mine(scope, seen.id), *(await _as_seen(session, seen) if unchanged else ()))
+            changed = await session.execute(update(ConversationRow).where(*chosen).values(**values))
+            return bool(changed.rowcount)  # type: ignore[attr-defined]
 
     async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
         """Give an untitled conversation a title."""
@@ -96,9 +105,9 @@ class ConversationTable:
 
     async def delete(self, scope: Scope, seen: Conversation, *, unchanged: bool) -> bool:
         """Delete a conversation with its messages and their feedback, under the same condition as `change`."""
-        statement = delete(ConversationRow).where(*mine(scope, seen.id), *_as_seen(seen, unchanged))
         async with self._sessions.begin() as session:
-            return bool((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
+            chosen = (*mine(scope, seen.id), *(await _as_seen(session, seen) if unchanged else ()))
+            return bool((await session.execute(delete(ConversationRow).where(*chosen))).rowcount)  # type: ignore[attr-defined]
 
     async def restrict_to_local(self, scope: Scope, conversation_id: str) -> None:
         """Mark the conversation, permanently, as holding texts that must stay on this machine."""
@@ -159,22 +168,27 @@ async def _counts(session: AsyncSession, conversation_ids: Sequence[str]) -> dic
     return {row[0] or "": row[1] for row in (await session.execute(query)).all()}
 
 
-def _as_seen(conversation: Conversation, unchanged: bool) -> tuple[ColumnElement[bool], ...]:
-    if not unchanged:
-        return ()
-    collections = json.dumps(list(conversation.collections))
-    return ConversationRow.title == conversation.title, ConversationRow.collections == collections
+async def _as_seen(session: AsyncSession, seen: Conversation) -> tuple[ColumnElement[bool], ...]:
+    columns = select(ConversationRow.title, ConversationRow.collections).where(ConversationRow.id == seen.id)
+    row = (await session.execute(columns)).one_or_none()
+    if row is None or _etag(seen.id, row.title, row.collections) != seen.etag:
+        return (false(),)
+    return ConversationRow.title == row.title, ConversationRow.collections == row.collections
+
+
+def _etag(conversation_id: str, title: str, collections: str) -> str:
+    return hashlib.sha256(f"{conversation_id}\0{title}\0{collections}".encode()).hexdigest()[:32]
 
 
 def _conversation(row: ConversationRow, messages: int = 0) -> Conversation:
     conversation = Conversation(
         id=row.id,
         title=row.title,
-        collections=json.loads(row.collections),
+        collections=list(json.loads(row.collections)),
         topic=row.topic,
         message_count=messages,
         local_only=row.local_only,
-        etag=hashlib.sha256(f"{row.id}\0{row.title}\0{row.collections}".encode()).hexdigest()[:32],
+        etag=_etag(row.id, row.title, row.collections),
     )
     conversation.create_time.FromDatetime(utc(row.create_time))
     conversation.update_time.FromDatetime(utc(row.update_time))

@@ -25,6 +25,7 @@ class ConversationRow(Base):
     user_id: Mapped[str] = mapped_column(String(256))
     title: Mapped[str] = mapped_column(Text, default="")
     collections: Mapped[str] = mapped_column(Text, default="[]")
+    """The names that the user gave to its collections by id, as JSON; a list of names in rows of an earlier version."""
     topic: Mapped[str] = mapped_column(Text, default="")
     local_only: Mapped[bool] = mapped_column(default=False)
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))

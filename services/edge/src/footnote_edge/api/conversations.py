@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import AskResponse
 from footnote.edge.v1.conversations_pb2 import (
+    Conversation,
     CreateConversationRequest,
     CreateConversationResponse,
     DeleteConversationRequest,
@@ -52,14 +54,14 @@ class ConversationsApi:
     async def CreateConversation(self, request: CreateConversationRequest, context: Call) -> CreateConversationResponse:
         """Create a conversation."""
         scope, conversations = caller(), self.services.conversations
-        await self.services.collections.check_all(scope, request.collections)
+        collections = await self.services.collections.chosen(scope, request.collections)
         created = await self.services.request_ids.once(
             scope,
             request,
-            lambda wanted: conversations.create(scope, request.title, request.collections, wanted),
+            lambda wanted: conversations.create(scope, request.title, collections, wanted),
             lambda made: conversations.get(scope, made),
         )
-        return CreateConversationResponse(conversation=created)
+        return CreateConversationResponse(conversation=await self._shown(created))
 
     async def GetConversation(self, request: GetConversationRequest, context: Call) -> GetConversationResponse:
         """Return one conversation."""
@@ -70,7 +72,7 @@ class ConversationsApi:
                 found.shared_answers.append(shared)
             else:
                 found.shared.CopyFrom(shared)
-        return GetConversationResponse(conversation=found)
+        return GetConversationResponse(conversation=await self._shown(found))
 
     async def ListConversations(self, request: ListConversationsRequest, context: Call) -> ListConversationsResponse:
         """List the caller's conversations, most recently used first; a query keeps those that contain the text."""
@@ -81,13 +83,14 @@ class ConversationsApi:
 
     async def UpdateConversation(self, request: UpdateConversationRequest, context: Call) -> UpdateConversationResponse:
         """Change a conversation's title or collections."""
-        scope, change = caller(), _change(request)
+        scope, wanted = caller(), request.resource
+        paths = changed_fields(request.update_mask, wanted, _EDITABLE)
         await self.services.conversations.get(scope, request.conversation_id)
-        await self.services.collections.check_all(scope, change.collections or ())
-        changed = await self.services.conversations.change(
-            scope, request.conversation_id, change, request.resource.etag
-        )
-        return UpdateConversationResponse(conversation=changed)
+        change = Change(title=wanted.title if "title" in paths else None)
+        if "collections" in paths:
+            change = replace(change, collections=await self.services.collections.chosen(scope, wanted.collections))
+        changed = await self.services.conversations.change(scope, request.conversation_id, change, wanted.etag)
+        return UpdateConversationResponse(conversation=await self._shown(changed))
 
     async def DeleteConversation(self, request: DeleteConversationRequest, context: Call) -> DeleteConversationResponse:
         """Delete a conversation with its messages and their entries in memory."""
@@ -141,13 +144,14 @@ class ConversationsApi:
         self.services.jobs.remove_from_memory(scope, restored.conversation_id, restored.aside)
         if restored.back:
             self.services.jobs.store_in_memory(scope, restored.conversation_id, uuid4().hex)
-        return RestoreMessageResponse(conversation=await conversations.get(scope, restored.conversation_id))
+        conversation = await conversations.get(scope, restored.conversation_id)
+        return RestoreMessageResponse(conversation=await self._shown(conversation))
 
     async def ShareConversation(self, request: ShareConversationRequest, context: Call) -> ShareConversationResponse:
         """Share a conversation, or one answer of it, inside the tenant."""
         scope, conversations = caller(), self.services.conversations
         found = await conversations.get(scope, request.conversation_id)
-        # As ids: readers may see other collections under these names, and a name may change.
+        # A conversation of an earlier version has names: readers may see other collections under these.
         asked = await self.services.collections.ids(scope, found.collections)
         shared = await conversations.sharing.share(scope, request.conversation_id, asked, request.answer_id)
         return ShareConversationResponse(shared=shared)
@@ -171,6 +175,9 @@ class ConversationsApi:
                 trim(message, request.include)
         return GetSharedConversationResponse(shared=shared, messages=found, next_page_token=token, total_size=total)
 
+    async def _shown(self, found: Conversation) -> Conversation:
+        return (await self.services.conversations.shown(caller(), [found]))[0]
+
     async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""
         await self.services.quotas.admit(caller().tenant_id, request.query, caller().user_id)
@@ -189,13 +196,3 @@ class ConversationsApi:
             enabled=found.enabled,
             degradations=found.degradations,
         )
-
-
-def _change(request: UpdateConversationRequest) -> Change:
-    """Return the changes of a request; raises InvalidArgument for an unchangeable field or an empty change."""
-    wanted = request.resource
-    paths = changed_fields(request.update_mask, wanted, _EDITABLE)
-    return Change(
-        title=wanted.title if "title" in paths else None,
-        collections=list(wanted.collections) if "collections" in paths else None,
-    )

@@ -88,17 +88,17 @@ class CollectionBounds:
         except FootnoteError:
             return self.last_known(scope, ids)
 
-    async def named(self, scope: Scope, name: str) -> TextBounds:
-        """Like `about`, for one collection by the name or id that a stored text knows.
+    async def named(self, scope: Scope, name_or_id: str, name: str) -> TextBounds:
+        """Like `about`, for one collection by the name or id that a stored text knows, and the name it had then.
 
         Rules for the name of a deleted one still apply. Its own settings are lost: a conversation is marked for them.
         """
         try:
-            return (await self.find(scope, [name]))[1]
+            return (await self.find(scope, [name_or_id]))[1]
         except NotFound:
             return TextBounds(collections=[name])
         except FootnoteError:
-            return self.last_known(scope, [name])
+            return self.last_known(scope, [name_or_id])
 
     async def every(self, scope: Scope) -> TextBounds:
         """Like `about`, for a stored text of a user that may be about any collection that they see.

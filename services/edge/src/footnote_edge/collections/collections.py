@@ -133,18 +133,20 @@ class Collections:
             found = list(resolved.collections)
         return {one.id: one.name for one in found if one.id in ids}
 
-    async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
-        """Raise NotFound for a collection that the caller may not see.
+    async def chosen(self, scope: Scope, names: Sequence[str]) -> dict[str, str]:
+        """Return the names by the collections' ids; raises NotFound for one that the caller may not see.
 
-        Skips the check while indexing is down: every later use of the names repeats it.
+        While indexing is down a name stands for its id: every later use checks it.
         """
         if len(names) > MOST_NAMED:
             raise InvalidArgument.field("collections", f"must name at most {MOST_NAMED}")
-        for name in dict.fromkeys(names):
+        found: dict[str, str] = {}
+        for index, name in enumerate(names):
             try:
-                await self.get(scope, name)
+                found.setdefault((await self.get(scope, name, counted=False)).id, name)
             except (Unavailable, DeadlineExceeded):
-                return
+                return {**found, **{one: one for one in names[index:]}}
+        return found
 
     async def ids(self, scope: Scope, names: Sequence[str]) -> list[str]:
         """Return the ids of collections by name; raises NotFound for one that the caller may not see."""

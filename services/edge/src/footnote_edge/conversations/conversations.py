@@ -1,16 +1,17 @@
 """Conversations of one user: create, list, change, delete; `messages` holds their content."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from uuid import uuid4
 
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
 from footnote_kit.paging import Page, fitting
 
+from footnote_edge.collections.names import Ask
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.ports import (
     Regenerations,
@@ -28,14 +29,17 @@ MAX_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New values; None leaves a value as it is."""
+    """New values; None leaves a value as it is. Collections are the names given to them, by id."""
 
     title: str | None = None
-    collections: Sequence[str] | None = None
+    collections: Mapping[str, str] | None = None
 
 
 class Conversations:
-    """Reads and writes the conversations of one user at a time, as if no others existed."""
+    """Reads and writes the conversations of one user at a time, as if no others existed.
+
+    They name their collections by id, since a name may change or go to another collection; `shown` is for people.
+    """
 
     def __init__(
         self,
@@ -44,15 +48,17 @@ class Conversations:
         regenerations: Regenerations,
         shares: StoredShares,
         withholding: Withholding,
+        names: Ask,
     ) -> None:
         self._stored = stored
+        self._names = names
         self.regenerations = regenerations
         self.messages = Messages(messages, withholding)
         self.sharing = Sharing(shares, self.messages, withholding)
         self._search = ConversationSearch(stored, messages, self.messages.unreadable)
 
     async def create(
-        self, scope: Scope, title: str, collections: Sequence[str], conversation_id: str = ""
+        self, scope: Scope, title: str, collections: Mapping[str, str], conversation_id: str = ""
     ) -> Conversation:
         """Create a conversation, once under its id, which is generated if empty; an empty title is filled in later."""
         conversation_id = conversation_id or uuid4().hex
@@ -79,7 +85,7 @@ class Conversations:
                 one.message_count = counts.get(one.id, 0)
         else:
             found, more, total = await self._stored.page(scope, page.position, page.size)
-        found = await self._readable(scope, found)
+        found = await self.shown(scope, await self._readable(scope, found))
         shown = fitting(found)
         last = found[shown - 1] if shown < len(found) else more
         token = page.token((last.update_time.ToDatetime(UTC).isoformat(), last.id)) if last is not None else ""
@@ -94,6 +100,29 @@ class Conversations:
                 one.topic = ""
         return found
 
+    async def shown(self, scope: Scope, found: list[Conversation]) -> list[Conversation]:
+        """Return conversations with the current names of those collections that the user named and can still read.
+
+        Others are as the user named them, and so are all while their names cannot be looked up.
+        """
+        if not (naming := [one.id for one in found if one.collections]):
+            return found
+        given = await self._stored.named(naming)
+        ids = {one for names in given.values() for one, name in names.items() if name != one}
+        try:
+            current = await self._names(scope, sorted(ids))
+        except FootnoteError:
+            current = {}
+        for one in found:
+            if named := given.get(one.id):
+                one.collections[:] = [name if name == key else current.get(key, name) for key, name in named.items()]
+        return found
+
+    async def named(self, scope: Scope, conversation_id: str) -> dict[str, str]:
+        """Return the names that the user gave to a conversation's collections, by id; raises NotFound as `get`."""
+        await self.get(scope, conversation_id)
+        return (await self._stored.named([conversation_id])).get(conversation_id, {})
+
     async def change(self, scope: Scope, conversation_id: str, change: Change, etag: str = "") -> Conversation:
         """Change a conversation and return it; raises Aborted if its etag differs from `etag`; empty matches any."""
         before = await self.get(scope, conversation_id)
@@ -102,7 +131,7 @@ class Conversations:
         if change.title is not None:
             values["title"] = _checked_title(change.title)
         if change.collections is not None:
-            values["collections"] = json.dumps(list(change.collections))
+            values["collections"] = json.dumps(dict(change.collections))
         if values and not await self._stored.change(scope, before, values, unchanged=bool(etag)):
             raise conversation_missing(conversation_id) if not etag else _conflict()
         return await self.get(scope, conversation_id)

@@ -68,9 +68,9 @@ class StoredConversations(Protocol):
     """Conversations of one user at a time; see `adapters.conversations.ConversationTable`."""
 
     async def add(
-        self, scope: Scope, conversation_id: str, title: str, collections: Sequence[str]
+        self, scope: Scope, conversation_id: str, title: str, collections: Mapping[str, str]
     ) -> Conversation | None:
-        """Create a conversation; None if its id exists."""
+        """Create a conversation, with the names given to its collections by id; None if its own id exists."""
 
     async def get(self, scope: Scope, conversation_id: str) -> Conversation | None:
         """Return a conversation of the user."""
@@ -87,6 +87,9 @@ class StoredConversations(Protocol):
 
     async def counts(self, conversation_ids: Sequence[str]) -> dict[str, int]:
         """Return the number of current messages in each conversation."""
+
+    async def named(self, conversation_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return the names given to the collections of conversations, by id; names alone stand for themselves."""
 
     async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
         """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""

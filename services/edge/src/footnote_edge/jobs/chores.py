@@ -154,10 +154,11 @@ class Chores:
         if not message_ids:
             return {}
         marked = [CONVERSATION] if await self._conversations.local_only_among([conversation_id]) else []
-        named = (await self._conversations.get(scope, conversation_id)).collections
+        named = await self._conversations.named(scope, conversation_id)
         about = await self._conversations.messages.origins.about(message_ids)
         names = {one: sorted({*about.get(one, ()), *named}) for one in message_ids}
-        known = {name: await self._collection_bounds.named(scope, name) for name in set[str]().union(*names.values())}
+        every = set[str]().union(*names.values())
+        known = {one: await self._collection_bounds.named(scope, one, named.get(one, one)) for one in every}
         if not all(names.values()):
             known[""] = await self._collection_bounds.every(scope)
         return {one: together([*marked, *(known[name] for name in several or [""])]) for one, several in names.items()}
