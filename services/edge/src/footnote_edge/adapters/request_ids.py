@@ -1,6 +1,6 @@
 """The table of calls by request id."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.transactions import utc
@@ -25,7 +25,7 @@ class RequestTable:
             if row is not None and utc(row.create_time) <= since:
                 await session.delete(row)
                 return None
-        return None if row is None else StoredRequest(row.content, row.seed, row.made)
+        return None if row is None else StoredRequest(row.content, row.seed, utc(row.create_time), row.made)
 
     async def add(self, scope: Scope, request_id: str, request: StoredRequest) -> bool:
         """Store a call; False if the id is in use."""
@@ -36,7 +36,7 @@ class RequestTable:
             content=request.content,
             seed=request.seed,
             made=request.made,
-            create_time=datetime.now(UTC),
+            create_time=request.create_time,
         )
         try:
             async with self._sessions.begin() as session:

@@ -174,6 +174,7 @@ class StoredRequest:
 
     content: str
     seed: str
+    create_time: datetime
     made: bool = False
 
 

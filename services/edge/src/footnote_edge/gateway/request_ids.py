@@ -6,7 +6,6 @@ missing, it was deleted and gets a new id. If not set, a crash prevented the cre
 """
 
 import hashlib
-import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,14 +26,20 @@ KEPT = timedelta(hours=24)
 _MADE = "resource"
 _TIME = 13
 """Hexadecimal digits of microseconds since 1970, with which a seed begins."""
+_TIME_MARGIN = 60.0
+"""Seconds between a seed's time and its row's; an earlier version's seeds are random."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdSeed:
-    """The seed of the ids of a call's objects, from its request id; `made` says that they were created before."""
+    """The seed of the ids of a call's objects, from its request id; `made` says that they were created before.
+
+    `timed` says that it begins with the time of the call.
+    """
 
     seed: str
     made: bool = False
+    timed: bool = False
 
     def id_of(self, what: str) -> str:
         """Return the id of one object that the call creates."""
@@ -46,7 +51,7 @@ class IdSeed:
         It has the form of the ids that indexing makes: the time in microseconds, the number, random digits. A seed of
         an earlier version, without a time, gives its calls the ids that they had.
         """
-        if abs(int(self.seed[:_TIME], 16) / 1e6 - time.time()) > 2 * KEPT.total_seconds():
+        if not self.timed:
             return self.id_of(f"row {number}")
         return f"{self.seed[:_TIME]}{number:03x}{self.id_of(f'row {number}')[:16]}"
 
@@ -75,7 +80,7 @@ class RequestIds:
                 reason="REQUEST_ID_REUSED",
                 violations=[("request_id", "belongs to another request")],
             )
-        return IdSeed(found.seed, found.made)
+        return IdSeed(found.seed, found.made, _is_timed(found))
 
     async def once(
         self, scope: Scope, request: Any, make: Callable[[str], Awaitable[T]], find: Callable[[str], Awaitable[T]]
@@ -103,10 +108,13 @@ class RequestIds:
         await self._requests.sweep(deletion_datetime() - KEPT)
 
     async def _found(self, scope: Scope, request_id: str) -> StoredRequest | None:
-        return await self._requests.find(scope, request_id, _oldest())
+        # By this clock too: a step ahead must not make a call of today another one.
+        return await self._requests.find(scope, request_id, deletion_datetime() - KEPT)
 
     async def _add(self, scope: Scope, request_id: str, content: str) -> StoredRequest:
-        request = StoredRequest(content, f"{time.time_ns() // 1000:0{_TIME}x}{uuid4().hex[_TIME:]}")
+        now = datetime.now(UTC)
+        seed = f"{int(now.timestamp() * 1e6):0{_TIME}x}{uuid4().hex[_TIME:]}"
+        request = StoredRequest(content, seed, now)
         if await self._requests.add(scope, request_id, request):
             return request
         if (found := await self._found(scope, request_id)) is None:
@@ -114,8 +122,8 @@ class RequestIds:
         return found
 
 
-def _oldest() -> datetime:
-    return datetime.now(UTC) - KEPT
+def _is_timed(request: StoredRequest) -> bool:
+    return abs(int(request.seed[:_TIME], 16) / 1e6 - request.create_time.timestamp()) < _TIME_MARGIN
 
 
 def _content(request: Any, ignored: Collection[str]) -> str:
