@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest, UpdateCollectionRequest
 from footnote.edge.v1.documents_pb2 import (
     WATCH_END_REASON_IDLE,
     DeleteDocumentRequest,
@@ -210,6 +210,17 @@ async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: 
     assert accepted.document.collection_id in world.collections
     with pytest.raises(Unavailable):
         await edge.UploadDocument(upload(b"never seen", collection="other"))
+
+
+async def test_uploads_meanwhile_go_nowhere_under_a_name_that_a_collection_has_lost(
+    edge: EdgeStub, world: World
+) -> None:
+    await edge.UploadDocument(upload(b"before"))
+    change = UpdateCollectionRequest(collection="default", resource=col.Collection(name="renamed"))
+    await edge.UpdateCollection(change)
+    world.failures["GetCollection"] = Unavailable("down")
+    with pytest.raises(Unavailable):
+        await edge.UploadDocument(upload(b"meanwhile"))
 
 
 async def test_a_provider_that_refuses_fails_the_document_with_its_words(edge: EdgeStub, world: World) -> None:

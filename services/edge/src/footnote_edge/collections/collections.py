@@ -238,6 +238,8 @@ class Collections:
                 response = await self._indexing.UpdateCollection(change, timeout=self._timeout)
             finally:
                 self._permissions.changed(scope)
+                if checked.collection.name != before.name:  # its files must not go to it under the former name
+                    await self._forget_names(scope, before.name)
         changed: Collection = response.collection
         await self.outdated.fill_in(scope, changed)
         return changed
@@ -245,7 +247,10 @@ class Collections:
     async def forget(self, scope: Scope, collection: Collection) -> None:
         """Remove a deleted collection from memory, so that uploads to it are refused."""
         self._permissions.changed(scope)
-        await self._known.forget(scope.tenant_id, (collection.name, collection.id))
+        await self._forget_names(scope, collection.name, collection.id)
+
+    async def _forget_names(self, scope: Scope, *names: str) -> None:
+        await self._known.forget(scope.tenant_id, names)
         self._noted.clear()
 
     async def _get_or_default(self, scope: Scope, name: str) -> Collection:
