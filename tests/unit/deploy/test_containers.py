@@ -126,6 +126,11 @@ def test_compose_publishes_on_this_machine_only() -> None:
     assert published["edge"] == [f"127.0.0.1:{port}:{port}" for port in (DEFAULT_PORTS["edge"], HTTP_PORT)]
 
 
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_compose_bounds_every_log(name: str) -> None:
+    assert COMPOSE["services"][name]["logging"]["options"].keys() == {"max-size", "max-file"}
+
+
 def test_compose_asks_for_keys_and_says_where_the_first_one_is() -> None:
     told = COMPOSE["services"]["edge"]["environment"]
     assert told["FOOTNOTE_EDGE_AUTH"] == "keys"
