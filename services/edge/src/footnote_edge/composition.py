@@ -222,18 +222,18 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     """Return the components of jobs; the jobs begin with `launch`."""
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
     meter, shares = gateway.quotas.meter, gateway.shares
-    records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
+    records, interruptions, postponements = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
     bounds = CollectionBounds(stages, base.collection_epochs, settings.call_timeout_seconds)
     chores = Chores(stages, history.conversations, bounds, meter, settings)
     renewing = Renewing(stages, bus, settings)
     restoring = Restoring(
         stages, BlockPipe(stages, ProgressBus(), meter, shares, settings.job_timeout_seconds), settings
     )
-    processor = Processor(stages, bus, interruptions, meter, shares, putting_off, restoring, settings)
+    processor = Processor(stages, bus, interruptions, meter, shares, postponements, restoring, settings)
     deletion = CollectionDeletion(stages, history.forgetting, records, operations, settings)
     reindexing = Reindexing(stages, renewing, operations, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
-    work = Work(processor, chores, operations, reindexing, deletion, putting_off, ceiling, places)
+    work = Work(processor, chores, operations, reindexing, deletion, postponements, ceiling, places)
     claim_table, name = GroupClaimTable(base.database), settings.executor()
     leases = Leases(LeaseTable(base.database), claim_table, name, on_change=gateway.quotas.rates.divide)
     groups = GroupProcessor(stages, bus, meter, shares, processor, settings)

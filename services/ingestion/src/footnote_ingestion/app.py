@@ -84,8 +84,8 @@ async def build(runtime: Runtime) -> App:
 
     # A check before storing needs no OCR, so its workers never start a program.
     inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=(), work="inspect"))
-    readers = pool(settings.workers, settings.parse_seconds, workers)
-    # Isolated as readers are, without the engine of tables: 13 MB that the first file loads, in a tenth of a second.
+    parsers = pool(settings.workers, settings.parse_seconds, workers)
+    # Isolated as parsers are, without the engine of tables: 13 MB that the first file loads, in a tenth of a second.
     measured = pool(1, settings.inspect_seconds, replace(workers, work="inspect"))
     queries = pool(settings.table_queries, settings.query_seconds, settings.query_processes(workers))
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
@@ -108,8 +108,8 @@ async def build(runtime: Runtime) -> App:
         settings.max_documents,
         limits,
     )
-    extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
-    together = GroupExtraction(documents, files, readers, extraction)
+    extraction = Extraction(documents, permissions, files, parsers, scratch, limits, settings.keep_parsed)
+    together = GroupExtraction(documents, files, parsers, extraction)
 
     # The engine ends a statement in time; otherwise the process is killed, with an allowance for opening tables.
     tables = Tables(permissions, extraction, queries, settings.query_seconds / 2)
@@ -160,7 +160,7 @@ async def build(runtime: Runtime) -> App:
             logs.stop,
             sweeps.stop,
             inspectors.close,
-            readers.close,
+            parsers.close,
             measured.close,
             queries.close,
             starter.close,

@@ -167,8 +167,8 @@ class Files(Protocol):
         """Return None when the store answers, else the reason."""
 
 
-class Readers(Protocol):
-    """Parser processes; see `worker.pool.Pool`."""
+class WorkerPool(Protocol):
+    """Worker processes; see `worker.pool.Pool`."""
 
     def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[tuple[bytes, bytes], None]:
         """Yield the frames of a job, run by a process that sees no other tenant's files; users take turns."""

@@ -58,7 +58,7 @@ class Documents:
         self.charged = 0
         self.streamed: list[tuple[str, list[int], Mapping[str, str] | None]] = []
 
-    async def received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def metered(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for part in parts:
             self.charged += len(part)
             yield part

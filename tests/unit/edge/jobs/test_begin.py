@@ -67,7 +67,7 @@ def copy(document: Document) -> Document:
 
 
 async def test_what_an_upload_answered_is_not_asked_for(stage: Ingestion, processor: Processor) -> None:
-    processor.taken(copy(stage.document))
+    processor.remember_upload(copy(stage.document))
     begun = await processor.begin(SCOPE, "d", 1)
     assert begun is not None
     assert begun.state == DOCUMENT_STATE_PROCESSING
@@ -80,21 +80,21 @@ async def test_without_the_upload_it_is(stage: Ingestion, processor: Processor) 
 
 
 async def test_one_that_has_failed_since_is_left_alone(stage: Ingestion, processor: Processor) -> None:
-    processor.taken(copy(stage.document))
+    processor.remember_upload(copy(stage.document))
     stage.document.state, stage.document.etag = DOCUMENT_STATE_ERROR, "2"
     assert await processor.begin(SCOPE, "d", 1) is None
     assert stage.document.state == DOCUMENT_STATE_ERROR
 
 
 async def test_another_revision_is_left_to_its_own_job(stage: Ingestion, processor: Processor) -> None:
-    processor.taken(copy(stage.document))
+    processor.remember_upload(copy(stage.document))
     stage.document.revision, stage.document.etag = 2, "2"
     assert await processor.begin(SCOPE, "d", 1) is None
     assert stage.document.state == DOCUMENT_STATE_UPLOADED
 
 
 async def test_a_move_whose_answer_was_lost_goes_on(stage: Ingestion, processor: Processor) -> None:
-    processor.taken(copy(stage.document))
+    processor.remember_upload(copy(stage.document))
     stage.lose = 1
     begun = await processor.begin(SCOPE, "d", 1)
     assert begun is not None

@@ -65,13 +65,13 @@ class Documents:
         parts: AsyncIterator[bytes],
         origin: Mapping[str, str] | None = None,
     ) -> ingestion.UploadDocumentResponse:
-        """Stream a file, `received` from its caller, to ingestion, and enqueue its job; see `UploadBatches.receive`."""
+        """Stream a file, `metered` already, to ingestion, and enqueue its job; see `UploadBatches.receive`."""
         await self._quotas.admit(scope.tenant_id)
         collection = await self._collections.for_upload(scope, metadata.collection)
         head = upload_head(metadata, collection, await self._quotas.of(scope.tenant_id), origin)
 
         response = await self.store(scope, head, parts)
-        await self.taken(scope, metadata, response)
+        await self.finish_upload(scope, metadata, response)
         return response
 
     async def store(
@@ -89,11 +89,11 @@ class Documents:
         )
         return response
 
-    async def grouped(self, responses: Sequence[ingestion.UploadDocumentResponse]) -> set[str]:
+    async def queue_in_groups(self, responses: Sequence[ingestion.UploadDocumentResponse]) -> set[str]:
         """Queue stored files that may be processed in groups, all at once; return the ids of their documents."""
         return await self._jobs.group([one.document for one in responses if _needs_job(one)])
 
-    async def taken(
+    async def finish_upload(
         self,
         scope: Scope,
         metadata: edge.UploadMetadata,
@@ -127,7 +127,7 @@ class Documents:
 
         async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
             yield ingestion.ReplaceDocumentRequest(scope=scope, metadata=head)
-            async for part in self.received(scope, parts):
+            async for part in self.metered(scope, parts):
                 yield ingestion.ReplaceDocumentRequest(data=part)
 
         response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
@@ -202,7 +202,7 @@ class Documents:
         finally:
             call.cancel()
 
-    async def received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def metered(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Pass a file on and charge its bytes."""
         async for part in parts:
             self._quotas.rates.receive(scope.tenant_id, len(part))

@@ -102,17 +102,17 @@ class ManyUploads:
             outcomes |= zip(sent, await self._store(scope, list(sent.values())), strict=True)
         stored = [one for one in outcomes.values() if not isinstance(one, FootnoteError)]
         try:
-            grouped = await self._documents.grouped(stored)
+            grouped = await self._documents.queue_in_groups(stored)
         except FootnoteError as error:  # of the stored files alone: what was refused stays refused for its own reason
             given = (outcomes[index] for index in range(len(files)))
             return [one if isinstance(one, FootnoteError) else error for one in given]
-        return [await self._taken(scope, one, outcomes[index], grouped) for index, one in enumerate(files)]
+        return [await self._finish(scope, one, outcomes[index], grouped) for index, one in enumerate(files)]
 
-    async def _taken(self, scope: Scope, file: WholeFile, outcome: Outcome, grouped: Collection[str]) -> Outcome:
+    async def _finish(self, scope: Scope, file: WholeFile, outcome: Outcome, grouped: Collection[str]) -> Outcome:
         if isinstance(outcome, FootnoteError):
             return outcome
         try:
-            await self._documents.taken(scope, file.metadata, outcome, grouped)
+            await self._documents.finish_upload(scope, file.metadata, outcome, grouped)
         except FootnoteError as error:
             return error
         return outcome

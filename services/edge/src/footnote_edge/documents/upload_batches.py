@@ -61,7 +61,7 @@ class UploadBatches:
         large one is streamed. `origin` is the source item that it came from; callers cannot set it.
         """
         check_metadata(metadata)
-        received = self._documents.received(scope, parts)
+        received = self._documents.metered(scope, parts)
         begun: list[bytes] = []
         size = 0
         while max(size, metadata.size_bytes) <= MOST_SHARED_BYTES:
@@ -90,7 +90,7 @@ class UploadBatches:
     def _ended(self, key: _Key, scope: Scope) -> None:
         """Begin the next call, if uploads wait for one."""
         self._running[key] -= 1
-        group = _taken(self._waiting.get(key, deque()))
+        group = _next_group(self._waiting.get(key, deque()))
         if not self._waiting.get(key):
             self._waiting.pop(key, None)
         if group:
@@ -133,7 +133,7 @@ async def _chained(begun: Sequence[bytes], rest: AsyncIterator[bytes]) -> AsyncI
         yield part
 
 
-def _taken(line: deque[_Waiting]) -> list[_Waiting]:
+def _next_group(line: deque[_Waiting]) -> list[_Waiting]:
     """Return the files of the next call, in order of arrival; none if no caller waits."""
     group: list[_Waiting] = []
     ids: set[str] = set()

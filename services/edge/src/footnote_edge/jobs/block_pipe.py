@@ -15,7 +15,7 @@ from footnote_kit.errors import FootnoteError, Internal, Unavailable
 
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
-from footnote_edge.jobs.progress import ProgressBus, Reading
+from footnote_edge.jobs.progress import DocumentProgress, ProgressBus
 from footnote_edge.ports import Stages
 
 LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
@@ -55,7 +55,7 @@ class BlockPipe:
         document = newest(document)
         progress = self.progress(document)
         self._bus.publish(document.id, document.collection_id, progress)
-        reading = Reading(progress)
+        reading = DocumentProgress(progress)
         limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
         request = ingestion.ParseDocumentRequest(scope=scope, document_id=document.id, searched_file=searched_file)
         request.ocr_pictures = await reads_pictures(self._stages, scope, document)

@@ -32,7 +32,7 @@ from footnote_edge.jobs.block_pipe import TURN_SECONDS, WITH_PICTURES, reads_pic
 from footnote_edge.jobs.failures import end_with
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import Processor
-from footnote_edge.jobs.progress import ProgressBus, Reading
+from footnote_edge.jobs.progress import DocumentProgress, ProgressBus
 from footnote_edge.jobs.retrying import is_transient, until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -115,7 +115,7 @@ class GroupProcessor:
             return {}
         sent: list[int] = []
         metadata: dict[int, ParsedMetadata] = {}
-        readings: dict[int, Reading] = {}
+        readings: dict[int, DocumentProgress] = {}
         request = ingestion_groups.ParseDocumentsRequest(scope=scope, document_ids=[one.id for one in documents])
         parse = self._stages.ingestion_groups.ParseDocuments(request, timeout=GROUP_SECONDS)
 
@@ -182,10 +182,10 @@ class GroupProcessor:
         response = await self._stages.ingestion_groups.MoveDocuments(request, timeout=self._call_timeout)
         return response.documents
 
-    def _publish(self, document: Document) -> Reading:
+    def _publish(self, document: Document) -> DocumentProgress:
         progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
         self._bus.publish(document.id, document.collection_id, progress)
-        return Reading(progress)
+        return DocumentProgress(progress)
 
 
 def _move(document: Document, state: int) -> ingestion.UpdateDocumentStateRequest:

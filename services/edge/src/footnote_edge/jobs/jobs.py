@@ -209,7 +209,7 @@ class Jobs:
     async def _process_alone(self, document: Document) -> None:
         job = job_of(document)
         if document.state == DOCUMENT_STATE_UPLOADED:
-            self._work.processor.taken(document)
+            self._work.processor.remember_upload(document)
         tenant, owner = document.tenant_id, document.owner_id
         values = (tenant, owner, document.id, document.revision, job, current_traceparent())
         # The queue divides work among replicas; a single replica needs it only for overflow.
@@ -236,7 +236,7 @@ class Jobs:
         job = job_of(document)
         if job in active:
             return False
-        if self._work.putting_off.waits(job) or (self._groups is not None and self._groups.holds(job)):
+        if self._work.postponements.waits(job) or (self._groups is not None and self._groups.holds(job)):
             return False
         if not self.alone and comes_again(document):
             return False  # another replica has put it off
@@ -251,7 +251,7 @@ class Jobs:
         if status.status in ACTIVE or not await begin_again(job, document.tenant_id, APPLICATION_VERSION):
             return False
         if status.created_at is not None:
-            self._work.putting_off.taken_on(job, status.created_at / 1000)
+            self._work.postponements.taken_on(job, status.created_at / 1000)
         return True
 
     async def operate(self, operation: StoredOperation, *, repeated: bool = False) -> None:
@@ -281,7 +281,7 @@ class Jobs:
         moment = found[0].created_at if found else None
         recorded = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
         here = None if self._groups is None else self._groups.oldest()
-        times = (recorded, here, self._work.putting_off.oldest(), await self._claims.oldest())
+        times = (recorded, here, self._work.postponements.oldest(), await self._claims.oldest())
         return min((one for one in times if one is not None), default=None)
 
     def store_in_memory(self, scope: Scope, conversation_id: str, message_id: str) -> None:

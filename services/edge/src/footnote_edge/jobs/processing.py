@@ -54,7 +54,7 @@ INTERNAL_ATTEMPTS = 3
 MOST_SAID = 500
 """Characters of a failing service's message that waiting documents keep."""
 
-MOST_TAKEN = 4096
+MOST_UPLOADS = 4096
 """Documents remembered from their upload until their job begins."""
 
 _log = get_logger(__name__)
@@ -80,7 +80,7 @@ class Processor:
         interruptions: Interruptions,
         meter: Meter,
         shares: Shares,
-        putting_off: Postponements,
+        postponements: Postponements,
         restoring: Restoring,
         settings: Settings,
     ) -> None:
@@ -90,15 +90,15 @@ class Processor:
         self._bus = bus
         self._interruptions = interruptions
         self._pipe = BlockPipe(stages, bus, meter, shares, settings.job_timeout_seconds)
-        self._putting_off = putting_off
+        self._postponements = postponements
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
-        self._taken: LRUCache[str, str] = LRUCache(MOST_TAKEN)
+        self._uploads: LRUCache[str, str] = LRUCache(MOST_UPLOADS)
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move the document to PROCESSING and return it; None if there is nothing to do: deleted, newer or done."""
         await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
-        if (document := await self._begin_as_taken(scope, document_id, revision)) is not None:
+        if (document := await self._begin_as_uploaded(scope, document_id, revision)) is not None:
             self._bus.deliver(document)
             return document
         try:
@@ -117,13 +117,13 @@ class Processor:
         self._bus.deliver(document)
         return document
 
-    def taken(self, document: Document) -> None:
+    def remember_upload(self, document: Document) -> None:
         """Remember an upload's result, so that its job need not fetch the document."""
-        self._taken[document.id] = document.etag
+        self._uploads[document.id] = document.etag
 
-    async def _begin_as_taken(self, scope: Scope, document_id: str, revision: int) -> Document | None:
+    async def _begin_as_uploaded(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move a document unchanged since its upload to PROCESSING; None if it is not remembered."""
-        etag = self._taken.pop(document_id, "")
+        etag = self._uploads.pop(document_id, "")
         if not etag:
             return None
         try:
@@ -137,7 +137,7 @@ class Processor:
         Ends early if it was cancelled or a newer revision took over; the move is then refused. Raises Postponed after
         the maximum wait for its provider, to free its place for other documents.
         """
-        held = self._putting_off.held_seconds(job_of(document), collection_of(scope, document))
+        held = self._postponements.held_seconds(job_of(document), collection_of(scope, document))
 
         def give_up(error: FootnoteError, waited: float) -> None:
             if (rest := rest_seconds(error)) is not None:
@@ -165,7 +165,7 @@ class Processor:
         while True:
             try:
                 indexed = until_available(
-                    lambda: self._set_up(scope, document, stored),
+                    lambda: self._parse_and_index(scope, document, stored),
                     self._ceiling,
                     on_wait=wait,
                     also_timeouts=False,
@@ -188,7 +188,7 @@ class Processor:
         end_with(request, metadata, result)
         return request
 
-    async def _set_up(
+    async def _parse_and_index(
         self, scope: Scope, document: Document, stored: Callable[[], Awaitable[None]]
     ) -> tuple[ParsedMetadata, indexing.IndexResult]:
         """Parse and index; waits for a provider that is not configured, as the document is not at fault."""

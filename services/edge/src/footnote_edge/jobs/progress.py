@@ -89,7 +89,7 @@ class RemainingTime:
             progress.remaining.FromMicroseconds(int(left * 1_000_000))
 
 
-class Reading:
+class DocumentProgress:
     """Progress of one document through parsing and indexing.
 
     The phase is PARSING until the file is parsed, then INDEXING. Counts never fall, even if parsing starts over after a

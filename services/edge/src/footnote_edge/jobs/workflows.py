@@ -54,7 +54,7 @@ class Work:
         operations: OperationStore,
         reindexing: Reindexing,
         deletion: CollectionDeletion,
-        putting_off: Postponements,
+        postponements: Postponements,
         retry_ceiling: float,
         places: int,
     ) -> None:
@@ -63,7 +63,7 @@ class Work:
         self.operations = operations
         self.reindexing = reindexing
         self.deletion = deletion
-        self.putting_off = putting_off
+        self.postponements = postponements
         self.take_up: Callable[[Document], Awaitable[object]] | None = None
         """Enqueues a document without a job; set by `Jobs`."""
         self.retry_ceiling = retry_ceiling
@@ -109,7 +109,7 @@ class Work:
         """Free a document's place, enqueue it again later, and note when."""
         if (take_up := self.take_up) is not None and not self._closing:
             failing = "" if postponed.seconds else collection_of(scope, document)
-            attempts, pause = self.putting_off.postpone(
+            attempts, pause = self.postponements.postpone(
                 job_of(document), lambda: take_up(document), postponed.seconds, failing
             )
             with suppress(FootnoteError):  # deleted or replaced meanwhile: the next attempt finds that out
@@ -138,7 +138,7 @@ class Work:
         """Cancel running tasks, and refuse new ones."""
         self._closing = True
         await asyncio.gather(*self.beginnings, return_exceptions=True)
-        await self.putting_off.close()
+        await self.postponements.close()
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -193,14 +193,14 @@ async def _turn(work: Work, scope: Scope) -> AsyncIterator[None]:
 async def _process(work: Work, scope: Scope, document_id: str, revision: int) -> str:
     document = await work.processor.begin(scope, document_id, revision)
     if document is None:
-        work.putting_off.ended(f"{document_id}:{revision}")
+        work.postponements.ended(f"{document_id}:{revision}")
         return "SKIPPED"
     try:
         move = await work.processor.index(scope, document)
     except Postponed as rest:
         await work.postpone(scope, document, rest)
         return "PUT_OFF"
-    work.putting_off.ended(job_of(document), collection_of(scope, document))
+    work.postponements.ended(job_of(document), collection_of(scope, document))
     outcome = await work.processor.finish(scope, document, move)
     _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
     return outcome

@@ -34,7 +34,7 @@ from footnote_ingestion.model.files import with_searched_file
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import PARSER_KILLED, ParseError
-from footnote_ingestion.ports import Documents, Files, Readers
+from footnote_ingestion.ports import Documents, Files, WorkerPool
 from footnote_ingestion.tables import LAYOUT
 from footnote_ingestion.worker import wire
 
@@ -45,7 +45,7 @@ PAUSES = (10.0, 30.0, 90.0, 270.0, 810.0)
 _MOST_FILES = 4096
 
 
-class KilledReads:
+class KilledParses:
     """Counts the kills of each file's parser in this process, by the key of the file."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -103,7 +103,7 @@ class Extraction:
         documents: Documents,
         permissions: Permissions,
         files: Files,
-        readers: Readers,
+        workers: WorkerPool,
         scratch: Path,
         limits: Limits,
         keep: bool,
@@ -111,11 +111,11 @@ class Extraction:
         self._documents = documents
         self._permissions = permissions
         self._files = files
-        self._readers = readers
+        self._workers = workers
         self._scratch = scratch
         self._limits = limits
         self._keep = keep
-        self._killed = KilledReads()
+        self._killed = KilledParses()
         parsers.version()  # reads files, once: here instead of amid a call
 
     async def parse(
@@ -180,7 +180,7 @@ class Extraction:
 
     async def keep(self, stored: Stored, frames: Sequence[tuple[bytes, bytes]], limits: Limits) -> None:
         """Keep a file's parsed blocks and tables for later, if that saves more than it costs."""
-        if not self._keep or _soon_read(newest(stored.document)):
+        if not self._keep or _cheap_to_parse(newest(stored.document)):
             return
         async with temporary(self._scratch) as path, temporary(self._scratch) as tables:
             spooled = FrameFile(path)
@@ -210,7 +210,7 @@ class Extraction:
                     return
         async with temporary(self._scratch) as path, temporary(self._scratch) as tables:
             spooled = FrameFile(path)
-            writer = asyncio.create_task(self._read(stored, spooled, path, tables, limits))
+            writer = asyncio.create_task(self._parse_into(stored, spooled, path, tables, limits))
             try:
                 async with aclosing(spooled.frames()) as frames:
                     async for frame in frames:
@@ -247,7 +247,7 @@ class Extraction:
             frames = await stack.enter_async_context(temporary(self._scratch))
             archive = await stack.enter_async_context(temporary(self._scratch))
             spooled = FrameFile(frames)
-            await self._read(stored, spooled, frames, archive, self._limits)
+            await self._parse_into(stored, spooled, frames, archive, self._limits)
             try:
                 async for _ in spooled.frames():
                     pass
@@ -255,14 +255,14 @@ class Extraction:
                 raise file_error(error) from error
             yield archive if await asyncio.to_thread(archive.exists) else None
 
-    async def _read(self, stored: Stored, spooled: FrameFile, path: Path, tables: Path, limits: Limits) -> None:
+    async def _parse_into(self, stored: Stored, spooled: FrameFile, path: Path, tables: Path, limits: Limits) -> None:
         """Let a worker parse the file into `spooled` and its tables into `tables`; keep the result for later."""
         document = newest(stored.document)
         started = time.perf_counter()
         try:
             async with self._files.as_file(stored.blob_key) as source:
                 job = wire.Job("parse", str(source), document.document_type, document.filename, limits)
-                async with aclosing(self._readers.run(job, document.tenant_id, document.owner_id)) as frames:
+                async with aclosing(self._workers.run(job, document.tenant_id, document.owner_id)) as frames:
                     async for kind, payload in frames:
                         if kind == wire.PAGES:
                             await spooled.note(payload)
@@ -270,7 +270,7 @@ class Extraction:
                             await in_thread(write_part, tables, payload)
                         else:
                             await spooled.append(kind, payload)
-            keep = self._keep and not _soon_read(document)
+            keep = self._keep and not _cheap_to_parse(document)
             if keep:
                 await spooled.spill()
         except Exception as error:
@@ -315,7 +315,7 @@ def file_gone(stored: Stored) -> NotFound:
     return NotFound(f"The file of document '{stored.document.id}' is gone", reason="DOCUMENT_NOT_FOUND")
 
 
-def _soon_read(document: Document) -> bool:
+def _cheap_to_parse(document: Document) -> bool:
     """Return whether parsing again costs less than keeping the result: two transactions, and a file on disk."""
     return document.document_type in _PLAIN and document.size_bytes <= SHORT
 

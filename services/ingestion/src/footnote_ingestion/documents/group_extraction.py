@@ -17,7 +17,7 @@ from footnote_kit.telemetry import histogram, span
 from footnote_ingestion.documents.extraction import SHORT, Extraction, PagesRead, file_gone
 from footnote_ingestion.model.values import Stored
 from footnote_ingestion.parsers.failures import ParseError
-from footnote_ingestion.ports import Documents, Files, Readers
+from footnote_ingestion.ports import Documents, Files, WorkerPool
 from footnote_ingestion.worker import wire
 
 KINDS = frozenset({"txt", "code", "md", "html", "csv", "tsv"})
@@ -29,10 +29,10 @@ Part = list[Block] | ParsedMetadata | FootnoteError
 class GroupExtraction:
     """Streams the blocks of several documents."""
 
-    def __init__(self, documents: Documents, files: Files, readers: Readers, extraction: Extraction) -> None:
+    def __init__(self, documents: Documents, files: Files, workers: WorkerPool, extraction: Extraction) -> None:
         self._documents = documents
         self._files = files
-        self._readers = readers
+        self._workers = workers
         self._extraction = extraction
 
     async def parse(self, scope: Scope, document_ids: Sequence[str]) -> AsyncGenerator[tuple[int, Part], None]:
@@ -93,7 +93,7 @@ class GroupExtraction:
                     except FileNotFoundError:
                         continue
                     jobs[index] = wire.Job("parse", path, document.document_type, document.filename, limits)
-                runs = self._readers.run_many(list(jobs.values()), scope.tenant_id, owner)
+                runs = self._workers.run_many(list(jobs.values()), scope.tenant_id, owner)
                 ends = await stack.enter_async_context(aclosing(runs))
                 for index, stored in several.items():
                     if index not in jobs:

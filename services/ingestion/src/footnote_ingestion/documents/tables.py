@@ -18,7 +18,7 @@ from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import OUT_OF_MEMORY, TIMEOUT, ParseError
-from footnote_ingestion.ports import Readers
+from footnote_ingestion.ports import WorkerPool
 from footnote_ingestion.tables.questions import COSTLY, NO_TABLE, REFUSED, Question
 from footnote_ingestion.tables.traced_queries import record_query
 from footnote_ingestion.worker.wire import Job
@@ -29,10 +29,10 @@ MOST_DOCUMENTS = 20
 class Tables:
     """Queries tables in processes of the tenant's own; `seconds` is the time limit of one statement."""
 
-    def __init__(self, permissions: Permissions, extraction: Extraction, readers: Readers, seconds: float) -> None:
+    def __init__(self, permissions: Permissions, extraction: Extraction, workers: WorkerPool, seconds: float) -> None:
         self._permissions = permissions
         self._extraction = extraction
-        self._readers = readers
+        self._workers = workers
         self._seconds = seconds
 
     async def describe(self, scope: Scope, document_id: str) -> pb.DescribeTablesResponse:
@@ -112,7 +112,7 @@ class Tables:
             job = Job("tables", "", "", "", Limits(), (*archives, *files), asked.line())
             with span("ingestion.tables"):
                 try:
-                    return await self._readers.last(job, scope.tenant_id, scope.user_id)
+                    return await self._workers.last(job, scope.tenant_id, scope.user_id)
                 except ParseError as error:
                     raise _error(error, number, "query" if query or not reading else "reading") from error
 

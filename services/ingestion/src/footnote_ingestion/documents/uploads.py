@@ -40,7 +40,7 @@ from footnote_ingestion.model.values import Stored, now_micros
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import INTERNAL, PARSER_KILLED, ParseError
 from footnote_ingestion.parsers.sniff import FileType
-from footnote_ingestion.ports import Documents, Readers, Requests
+from footnote_ingestion.ports import Documents, Requests, WorkerPool
 from footnote_ingestion.worker.wire import Job
 
 _log = get_logger("footnote.ingestion")
@@ -120,7 +120,7 @@ class Uploads:
         permissions: Permissions,
         requests: Requests,
         stored_files: StoredFiles,
-        inspectors: Readers,
+        inspectors: WorkerPool,
         scratch: Path,
         max_file_bytes: int,
         max_documents: int,

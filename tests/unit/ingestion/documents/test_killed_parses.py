@@ -2,31 +2,31 @@
 
 import asyncio
 
-from footnote_ingestion.documents.extraction import MOST_RETRIES, PAUSES, WINDOW_SECONDS, KilledReads
+from footnote_ingestion.documents.extraction import MOST_RETRIES, PAUSES, WINDOW_SECONDS, KilledParses
 
 
 async def test_five_retries_in_an_hour_and_then_none() -> None:
     now = 0.0
-    reads = KilledReads(lambda: now)
-    given = [reads.note_kill("a") for _ in range(MOST_RETRIES + 1)]
+    parses = KilledParses(lambda: now)
+    given = [parses.note_kill("a") for _ in range(MOST_RETRIES + 1)]
     assert given == [*PAUSES, None]
-    assert reads.note_kill("a") == PAUSES[0], "given up, and reindexed by its owner: from the start"
-    assert reads.note_kill("b") == PAUSES[0], "files count alone"
+    assert parses.note_kill("a") == PAUSES[0], "given up, and reindexed by its owner: from the start"
+    assert parses.note_kill("b") == PAUSES[0], "files count alone"
     now = WINDOW_SECONDS + 1
-    assert reads.note_kill("b") == PAUSES[0], "an hour later"
-    reads.forget("b")
-    assert reads.note_kill("b") == PAUSES[0]
+    assert parses.note_kill("b") == PAUSES[0], "an hour later"
+    parses.forget("b")
+    assert parses.note_kill("b") == PAUSES[0]
 
 
 async def test_one_killed_file_at_a_time_and_others_beside_it() -> None:
-    reads = KilledReads()
+    parses = KilledParses()
     for key in "ab":
-        reads.note_kill(key)
+        parses.note_kill(key)
     order: list[str] = []
     first_in, may_end = asyncio.Event(), asyncio.Event()
 
     async def parse(key: str) -> None:
-        async with reads.turn(key):
+        async with parses.turn(key):
             order.append(f"{key} begins")
             if key == "a":
                 first_in.set()
