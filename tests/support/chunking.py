@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from footnote.stages.v1 import parsing_pb2
 from footnote.types.v1 import chunk_pb2, collection_pb2
-from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import Passage, TextWindow
 from footnote_indexing.chunking.model import HARD_LIMIT, Cut
+from footnote_indexing.chunking.registry import make_chunker
 from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
 from footnote_text import tokens

@@ -26,8 +26,8 @@ from footnote_generation.language.words import analyse
 from footnote_generation.verification import cells, claims, explanations, judging, layout, lead_ins, normalised, parts
 from footnote_generation.verification import wording as stated
 from footnote_generation.verification.evidence import Evidence
-from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
+from footnote_indexing.chunking.registry import make_chunker
 from footnote_ingestion.parsers import inside, parser_for, sniff
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf import bidi

@@ -41,9 +41,9 @@ from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.collection_contents import CollectionContents
 from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.revisions.group_indexing import GroupIndexing
+from footnote_indexing.revisions.own_row_adder import OwnRowAdder
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
-from footnote_indexing.revisions.vectors import VectorTexts
 from footnote_indexing.servicer import IndexingServicer
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.owed_vectors import OwedVectors
@@ -117,7 +117,7 @@ async def build(runtime: Runtime) -> App:
         documents,
         contents,
         collections,
-        VectorTexts(collections, contents, vectorizers, ledger, rows, writer, settings),
+        OwnRowAdder(collections, contents, vectorizers, ledger, rows, writer, settings),
         OwnRows(collections, rows, writer, moves),
         Messages(store, vectorizers, permitted),
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),

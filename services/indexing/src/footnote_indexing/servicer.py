@@ -30,9 +30,9 @@ from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.collection_contents import CollectionContents, Searchable
 from footnote_indexing.revisions.document_indexing import Part, Result
 from footnote_indexing.revisions.documents import Documents
+from footnote_indexing.revisions.own_row_adder import OwnRowAdder
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
-from footnote_indexing.revisions.vectors import VectorTexts
 from footnote_indexing.upkeep.owed_vectors import OwedVectors
 from footnote_indexing.writing.messages import Messages
 from footnote_indexing.writing.vectorizers import Vectorizers
@@ -48,7 +48,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         documents: Documents,
         contents: CollectionContents,
         collections: Collections,
-        vectors: VectorTexts,
+        row_adder: OwnRowAdder,
         rows: OwnRows,
         messages: Messages,
         providers: Providers,
@@ -63,7 +63,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         self._documents = documents
         self._contents = contents
         self._collections = collections
-        self._vectors = vectors
+        self._row_adder = row_adder
         self._rows = rows
         self._messages = messages
         self._providers = providers
@@ -226,7 +226,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def AddVectors(self, request: pb.AddVectorsRequest, context: Call) -> pb.AddVectorsResponse:
         """Add texts with vectors."""
-        ids = await self._vectors.add(request.scope, request.collection, request.rows)
+        ids = await self._row_adder.add(request.scope, request.collection, request.rows)
         return pb.AddVectorsResponse(count=len(ids), ids=ids)
 
     async def GetVector(self, request: pb.GetVectorRequest, context: Call) -> pb.GetVectorResponse:

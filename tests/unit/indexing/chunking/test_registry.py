@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 from footnote.types.v1.collection_pb2 import CHUNKING_STRATEGY_NAMED, ChunkingSettings, ChunkingStrategy
-from footnote_indexing.chunking import make_chunker, registry
+from footnote_indexing.chunking import registry
 from footnote_indexing.chunking.guard import Guarded
 from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, Sizes
 from footnote_indexing.chunking.registration import Registration, Tools
+from footnote_indexing.chunking.registry import make_chunker
 from footnote_indexing.chunking.testing import CHUNKER, blocks
 from footnote_kit.errors import Internal, InvalidArgument
 from footnote_providers.builtin import embed

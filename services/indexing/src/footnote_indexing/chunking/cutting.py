@@ -151,12 +151,12 @@ class _Process:
 
     async def ask(self, request: Request) -> Any:
         """Return the answer to a request; re-raises errors of cutting, and Internal when the process has died."""
-        self._stay()
+        self._cancel_idle_timer()
         try:
             # Shielded: otherwise the next request could receive this request's answer.
             answer = await asyncio.shield(asyncio.ensure_future(self._in_turn(request)))
         finally:
-            self._rest()
+            self._start_idle_timer()
         kind, *values = answer
         if kind == "refused":
             code, message, reason, metadata, violations, retry_after = values
@@ -173,7 +173,7 @@ class _Process:
 
     async def end(self) -> None:
         """Stop the process, even in the middle of a document."""
-        self._stay()
+        self._cancel_idle_timer()
         process, self._process = self._process, None
         if process is not None:
             await process.end()
@@ -207,18 +207,18 @@ class _Process:
             self._process = await cutting_child.start(self._forks())
         return self._process
 
-    def _stay(self) -> None:
+    def _cancel_idle_timer(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
 
-    def _rest(self) -> None:
-        self._stay()
-        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._tired)
+    def _start_idle_timer(self) -> None:
+        self._cancel_idle_timer()
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._end_if_unused)
 
-    def _tired(self) -> None:
+    def _end_if_unused(self) -> None:
         if self.documents:
-            self._rest()
+            self._start_idle_timer()
         elif (process := self._process) is not None:
             self._process = None  # the next document starts another
             self._leaving = asyncio.ensure_future(process.end())

@@ -12,9 +12,9 @@ from footnote_store.ids import chunk_id
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
 
-from footnote_indexing.chunking import drafts, make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.model import UNDECIDED, Chosen, Chunker, Cut, PlacedBlock, SentenceVectors
+from footnote_indexing.chunking.registry import make_chunker
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 """How much of a document AUTO reads before it chooses; blocks are held back until then."""
@@ -92,7 +92,7 @@ class Drafter:
         """Choose the chunker and pass it the held-back blocks."""
         strategy, choice = self._chunking.strategy, document_pb2.CHUNKING_CHOICE_CONFIGURED
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
-            strategy, choice = drafts.choose(self._waiting)
+            strategy, choice = choose(self._waiting)
         self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
         self.chosen = strategy, choice
         self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")

@@ -14,7 +14,7 @@ from footnote_kit.errors import InvalidArgument
 
 from footnote_indexing.chunking import strategies
 from footnote_indexing.chunking.guard import Guarded
-from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, Sizes
+from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceVectors, Sizes
 from footnote_indexing.chunking.registration import Registration, Tools
 
 ENTRY_POINT_GROUP = "footnote.chunkers"
@@ -67,7 +67,7 @@ def needs_vectors(settings: collection_pb2.ChunkingSettings) -> bool:
     return not auto and chosen(settings.strategy, settings).needs_vectors
 
 
-def made(registration: Registration, sizes: Sizes, tools: Tools) -> Chunker:
+def _made(registration: Registration, sizes: Sizes, tools: Tools) -> Chunker:
     """Return a new chunker; one of another package is guarded."""
     if registration.id in ours():
         return registration.make(sizes, tools)
@@ -104,3 +104,26 @@ class ParentChild:
             cuts += [Cut(child.start, child.end, chunk_pb2.CHUNK_LEVEL_CHILD, place) for child in children]
             self._blocks = [block for block in self._blocks if block.end > parent.start]
         return cuts
+
+
+def make_chunker(
+    strategy: collection_pb2.ChunkingStrategy.ValueType,
+    settings: collection_pb2.ChunkingSettings,
+    sentence_vectors: SentenceVectors,
+) -> Chunker:
+    """Return the chunker of a strategy (not AUTO) with settings whose defaults are filled in.
+
+    Raises InvalidArgument for a named chunker that is not installed.
+    """
+    in_tokens, tools = settings.unit == collection_pb2.SIZE_UNIT_TOKENS, Tools(settings, sentence_vectors)
+    registration = chosen(strategy, settings)
+
+    def sized(limit: int, overlap_percent: int) -> Sizes:
+        return Sizes(limit, limit * overlap_percent // 100, in_tokens)
+
+    if not settings.parent_child:
+        return _made(registration, sized(settings.size, settings.overlap_percent), tools)
+    parents = _made(registration, sized(settings.parent_size, 0), tools)
+    # A parent has no structure left inside: its paragraphs or rows are only packed into children.
+    children = sized(settings.child_size, settings.overlap_percent)
+    return ParentChild(parents, lambda: ours()[registration.children].make(children, tools))

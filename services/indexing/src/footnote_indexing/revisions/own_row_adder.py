@@ -106,7 +106,7 @@ def _mismatch(problem: str, **metadata: str) -> InvalidArgument:
     )
 
 
-class VectorTexts:
+class OwnRowAdder:
     """Adds texts with their vectors to a collection; each counts as a document of one chunk."""
 
     def __init__(
