@@ -9,7 +9,7 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote_augmentation import plan
 from footnote_augmentation.build import Assembly, build
-from footnote_augmentation.history import window
+from footnote_augmentation.history import recent
 
 USER, ASSISTANT = MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT
 CHUNKS = [
@@ -39,9 +39,9 @@ def said(*roles: int) -> list[ChatMessage]:
     ],
 )
 def test_turns_alternate_and_end_before_the_question(roles: tuple[int, ...]) -> None:
-    made = [one.role for one in window(said(*roles), unanswered="(not answered)")]
+    made = [one.role for one in recent(said(*roles), unanswered="(not answered)")]
     assert made == [USER, ASSISTANT] * (len(made) // 2)
-    kept = " ".join(one.text for one in window(said(*roles)))
+    kept = " ".join(one.text for one in recent(said(*roles)))
     assert all(f"message {index}" in kept for index, role in enumerate(roles) if role == USER)
 
 

@@ -24,8 +24,8 @@ from footnote_text.answer_locale import locale_of
 from footnote_text.locales import Locale
 
 from footnote_augmentation import budget, neighbours, prompt, select
-from footnote_augmentation import history as window
 from footnote_augmentation.budget import cost
+from footnote_augmentation.history import MAX_CHARACTERS, MAX_MESSAGES, recent
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.row_lines import RowLines
 from footnote_augmentation.suspicion import assess
@@ -45,8 +45,8 @@ class Assembly:
     system_prompt: str = ""
     locale: str = ""
     token_budget: int = DEFAULT_BUDGET
-    history_messages: int = window.MAX_MESSAGES
-    history_characters: int = window.MAX_CHARACTERS
+    history_messages: int = MAX_MESSAGES
+    history_characters: int = MAX_CHARACTERS
     named_document_ids: Sequence[str] = ()
     without_sources: bool = False
     instructions: str = ""
@@ -103,9 +103,7 @@ def build(assembly: Assembly) -> Assembled:
     if not (assembly.without_sources or assembly.documents_unavailable):
         chosen = select.select(assembly.candidates, assembly.named_document_ids)
     must = _required(chosen.chosen, assembly.named_document_ids)
-    said = window.window(
-        assembly.history, assembly.history_messages, assembly.history_characters, locale.replies.unanswered
-    )
+    said = recent(assembly.history, assembly.history_messages, assembly.history_characters, locale.replies.unanswered)
     assembly, said = _within_window(assembly, question, said, locale)
     prepared, placed = _place(chosen.chosen, must, assembly, locale)
     plan, sources, block = _write(chosen.chosen, prepared, placed, locale)
@@ -152,8 +150,8 @@ def _within_window(
     least = min(assembly.token_budget, room // 2)
     while said and sum(costs) > room - least:
         said, costs = said[2:], costs[2:]  # one turn
-    budget = max(_LEAST_BUDGET, min(assembly.token_budget, room - sum(costs)))
-    return replace(assembly, token_budget=budget), said
+    left = max(_LEAST_BUDGET, min(assembly.token_budget, room - sum(costs)))
+    return replace(assembly, token_budget=left), said
 
 
 def _write(

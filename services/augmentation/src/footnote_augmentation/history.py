@@ -1,4 +1,4 @@
-"""The window of earlier messages that goes into a prompt."""
+"""The most recent earlier messages, as they go into a prompt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_MESSAGES = 8
 MAX_CHARACTERS = 4000
 
 
-def window(
+def recent(
     history: Sequence[ChatMessage],
     messages: int = MAX_MESSAGES,
     characters: int = MAX_CHARACTERS,

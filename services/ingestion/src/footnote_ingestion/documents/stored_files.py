@@ -72,7 +72,7 @@ class StoredFiles:
 
 
 class Sweeper:
-    """Deletes them in rounds; the next round retries failures."""
+    """Deletes leftover files in rounds; the next round retries failures."""
 
     def __init__(self, documents: Documents, changes: Changes, files: Files) -> None:
         self._documents = documents
