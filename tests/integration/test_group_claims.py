@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.leases import GroupClaimTable, LeaseTable
-from footnote_edge.jobs.groups import Claims
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.leases import BEAT_SECONDS, LEASE_SECONDS, Leases
 from support import postgres
 

@@ -63,9 +63,9 @@ from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.block_pipe import BlockPipe
 from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.group_processing import GroupProcessor
-from footnote_edge.jobs.groups import Claims
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.leases import Leases

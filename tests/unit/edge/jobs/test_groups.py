@@ -10,7 +10,8 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote_edge.jobs import groups as module
-from footnote_edge.jobs.groups import Claims, Groups
+from footnote_edge.jobs.claims import Claims
+from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.processing import job_of
 from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.errors import NotOffered, Unavailable

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from footnote_ingestion.documents.extraction import MOST_RETRIES, PAUSES, WINDOW_SECONDS, KilledParses
+from footnote_ingestion.documents.killed_parses import MOST_RETRIES, PAUSES, WINDOW_SECONDS, KilledParses
 
 
 async def test_five_retries_in_an_hour_and_then_none() -> None:

@@ -1,15 +1,13 @@
 """Processes small documents in groups: a free slot takes all that wait at that moment, and never waits for more.
 
 The queue here is not stored. Ingestion's record of a document says that it is uploaded and not indexed, and after a
-crash the reconciler enqueues every such document. Where there are several replicas, each claims the documents of its
-queue, so that the others' reconcilers leave them alone. A claim is valid as long as its replica's lease: the replica
-that sees the lease expire deletes the claims (`leases.py`) and enqueues their documents. Claims save work and guard
-nothing: a document that two replicas process is indexed once, as each step is idempotent.
+crash the reconciler enqueues every such document. Each of several replicas claims the documents of its queue
+(`claims.py`).
 """
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import Context
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -25,47 +23,9 @@ from footnote_kit.errors import FootnoteError, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS, GroupProcessor, is_small
-from footnote_edge.jobs.ports import GroupClaims
 from footnote_edge.jobs.processing import job_of
-from footnote_edge.jobs.retrying import until_available
-
-
-class Claims:
-    """One replica's claims; without a table there is no other replica, and every document is its own."""
-
-    def __init__(self, table: GroupClaims | None = None, replica: str = "", ceiling: float = 10.0) -> None:
-        self._table = table
-        self._replica = replica
-        self._ceiling = ceiling
-
-    async def take(self, document_ids: Collection[str]) -> set[str]:
-        """Claim documents in one transaction; return those that are this replica's now."""
-        return set(document_ids) if self._table is None else await self._table.take(self._replica, document_ids)
-
-    async def kept(self, document_ids: Collection[str]) -> set[str]:
-        """Return those of documents that are still this replica's: its lease may have expired while it stood still."""
-        if (table := self._table) is None:
-            return set(document_ids)
-        return await until_available(lambda: table.kept(self._replica, document_ids), self._ceiling)
-
-    async def release(self, document_ids: Collection[str]) -> None:
-        """Give up claims; those that stay in spite of that go with the replica's lease."""
-        if (table := self._table) is None:
-            return
-        try:
-            await until_available(lambda: table.release(self._replica, document_ids), self._ceiling)
-        except Exception as error:
-            _log.error("claims_not_released", documents=len(document_ids), error=type(error).__name__)
-
-    async def elsewhere(self, document_id: str) -> bool:
-        """Return whether another replica has a document."""
-        return self._table is not None and await self._table.holder(document_id) not in (None, self._replica)
-
-    async def oldest(self) -> datetime | None:
-        """Return when the oldest claim of all replicas was made."""
-        return None if self._table is None else await self._table.oldest()
-
 
 MOST_WAITING = 8192
 """Maximum number of waiting documents; further ones get a job of their own."""

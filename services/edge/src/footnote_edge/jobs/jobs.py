@@ -21,8 +21,9 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
 
 from footnote_edge.conversations.ports import Forgotten
+from footnote_edge.jobs.claims import Claims
 from footnote_edge.jobs.group_processing import GroupProcessor
-from footnote_edge.jobs.groups import Claims, Groups
+from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.ledger_retention import ACTIVE, RETURNED, LedgerRetention
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
