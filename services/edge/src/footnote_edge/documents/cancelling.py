@@ -13,7 +13,7 @@ from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
 from footnote_edge.documents.documents import Documents
-from footnote_edge.jobs.interrupting import Interruptions, Searched, cancelled, give_up
+from footnote_edge.jobs.interrupting import AlreadySearched, Interruptions, cancel_revision, cancelled
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
 
@@ -44,8 +44,8 @@ class DocumentCanceller:
             raise _nothing(DocumentState.Name(document.state).removeprefix("DOCUMENT_STATE_"))
         moved: Document
         try:
-            moved = await give_up(self._stages, scope, document, cancelled(), self._timeout)
-        except Searched:
+            moved = await cancel_revision(self._stages, scope, document, cancelled(), self._timeout)
+        except AlreadySearched:
             raise _nothing("INDEXED") from None
         except FailedPrecondition:
             # Either the job has recorded the cancellation before us, or it failed at the same moment.

@@ -1,6 +1,6 @@
 """Stops a document's job once it is obsolete: cancelled, deleted or replaced, on any replica.
 
-`give_up` ends a revision that is not searchable yet; of concurrent attempts exactly one wins.
+`cancel_revision` ends a revision that is not searchable yet; of concurrent attempts exactly one wins.
 """
 
 import asyncio
@@ -85,26 +85,28 @@ def says_cancelled(error: FootnoteError) -> bool:
     return error.metadata.get("cancelled") == "true"
 
 
-class Searched(Exception):
-    """The revision was searchable before it could be given up."""
+class AlreadySearched(Exception):
+    """The revision was searchable before it could be cancelled."""
 
 
-async def give_up(stages: Stages, scope: Scope, document: Document, failure: Failure, timeout: float) -> Document:
-    """Give up a document's revision, which then has failed; raises Searched, or the stages' refusals.
+async def cancel_revision(
+    stages: Stages, scope: Scope, document: Document, failure: Failure, timeout: float
+) -> Document:
+    """Cancel a document's revision, which ends with `failure`; raises AlreadySearched, or the stages' refusals.
 
-    Indexing decides: it gives the revision up unless it is searchable, so either the cancel or the job wins. After a
+    Indexing decides: it cancels the revision unless it is searchable, so either the cancel or the job wins. After a
     crash right then, the job learns of it and records the same end.
     """
-    given_up = indexing.CancelDocumentRequest(
+    request = indexing.CancelDocumentRequest(
         scope=scope,
         collection_id=document.collection_id,
         document_id=document.id,
         revision=document.revision,
     )
     try:
-        await stages.indexing.CancelDocument(given_up, timeout=timeout)
+        await stages.indexing.CancelDocument(request, timeout=timeout)
     except FailedPrecondition:
-        raise Searched from None
+        raise AlreadySearched from None
     move = ingestion.UpdateDocumentStateRequest(
         scope=scope,
         document_id=document.id,

@@ -22,7 +22,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 from footnote_kit.hints import FAILURE_HINTS
 
 from footnote_edge.jobs.changes import Feed, Recheck
-from footnote_edge.jobs.interrupting import Searched, give_up
+from footnote_edge.jobs.interrupting import AlreadySearched, cancel_revision
 from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.retrying import until_available
@@ -257,8 +257,8 @@ class Reindexing:
         # Its queued job finds the document ended and does nothing; a running one learns of it at its next step.
         document = Document(id=item.document_id, collection_id=item.collection_id, revision=item.revision)
         try:
-            await give_up(self._stages, scope, document, _CANCELLED, self._timeout)
-        except (Searched, Aborted, FailedPrecondition, NotFound):
+            await cancel_revision(self._stages, scope, document, _CANCELLED, self._timeout)
+        except (AlreadySearched, Aborted, FailedPrecondition, NotFound):
             return False  # replaced, ended or deleted in the meantime
         return True
 

@@ -218,7 +218,7 @@ class Collections:
         return collection
 
     def _nearest(self, scope: scope_pb2.Scope, name_or_id: str, called: Sequence[Stored]) -> Found:
-        """Return the collection of this name with the highest precedence; None if several have it."""
+        """Return the collection of this name with the highest precedence; raises `ambiguous` if several have it."""
         if not called:
             raise collection_missing(name_or_id)
         ranked = [(nearness(scope, one.collection, name_or_id), one) for one in called]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from footnote.indexing.v1 import indexing_service_pb2
-from footnote.stages.v1 import parsing_pb2, stored_document_pb2
+from footnote.stages.v1 import parsing_pb2, scope_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_database.transactions import now_ms
 from footnote_kit import names
@@ -61,6 +61,13 @@ class Result:
 
 Part = Sequence[parsing_pb2.Block] | parsing_pb2.ParsedMetadata
 """What arrives after the header: blocks, and finally the parser's findings."""
+
+
+def assign(document: stored_document_pb2.Document, found: Found, scope: scope_pb2.Scope) -> None:
+    """Set a document's collection, tenant and, unless it has one, owner."""
+    document.collection_id = found.collection.id
+    document.tenant_id = scope.tenant_id
+    document.owner_id = document.owner_id or scope.user_id
 
 
 def dated(

@@ -1,6 +1,6 @@
 """Adds documents to collections, and removes them; `document_indexing` indexes one revision."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from footnote.stages.v1 import scope_pb2, stored_document_pb2
 from footnote.types.v1 import document_pb2
@@ -11,10 +11,10 @@ from footnote_providers.own_vectors import brings_own, no_document
 
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.collections.collections import Collections
-from footnote_indexing.model import CURRENT, RevisionKey
+from footnote_indexing.model import CURRENT, Entry, IndexVersion, RevisionKey
 from footnote_indexing.ports import IndexVersions, Ledger, ModelMoves
 from footnote_indexing.revisions.collection_contents import CollectionContents
-from footnote_indexing.revisions.document_indexing import DocumentIndexing, Part, Result
+from footnote_indexing.revisions.document_indexing import DocumentIndexing, Part, Result, assign
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.permitted import Permitted, bounds_of
@@ -59,9 +59,7 @@ class Documents:
         """Index one revision; yields progress and finally the result."""
         _check(document)
         found = await self._collections.find(scope, document.collection_id, Access.WRITE)
-        document.collection_id = found.collection.id
-        document.tenant_id = scope.tenant_id
-        document.owner_id = document.owner_id or scope.user_id
+        assign(document, found, scope)
         targets = await self._moves.targets(found)
         writers = []
         for index_version in targets:
@@ -88,23 +86,12 @@ class Documents:
         found = await self._collections.find(scope, collection_id, Access.WRITE)
         number = found.index_version.number
         entries = await self._ledger.retire_document(found.collection.id, number, document_id, revision)
-        index_versions = {g.number: g for g in await self._index_versions.all_of(found.collection.id)}
-        # Count what searches saw until now from the ledger: the sweeper may purge the rows before we do.
-        removed = sum(
+        forget = self._contents.forget_vectors
+        await self._purge(found.collection.id, entries, lambda version, key: forget(version, revision_expr(key)))
+        # What searches saw until now, from the ledger: the sweeper may have purged the rows first.
+        return sum(
             entry.chunks_stored for entry in entries if entry.state == CURRENT and entry.key.index_version == number
         )
-        for key in (entry.key for entry in entries):
-            index_version = index_versions.get(key.index_version)
-            if index_version is None:
-                continue
-            try:
-                await self._contents.forget_vectors(index_version, revision_expr(key))
-                await self._writer.purge(index_version.space, key)
-            except Unavailable as error:
-                # Searches no longer see it; the sweeper removes it when the store is back.
-                _log.warning("purge_postponed", document_id=document_id, error=error.message)
-        await self._moves.settle(found.collection.id)
-        return removed
 
     async def cancel_document(
         self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int
@@ -120,18 +107,26 @@ class Documents:
         found = await self._collections.find(scope, collection_id, Access.WRITE)
         key = RevisionKey(found.collection.id, found.index_version.number, document_id, revision)
         entries = await self._ledger.cancel(key)
-        index_versions = {g.number: g for g in await self._index_versions.all_of(found.collection.id)}
-        for entry in entries:
-            index_version = index_versions.get(entry.key.index_version)
+        await self._purge(found.collection.id, entries, lambda version, _: self._writer.ensure(version))
+
+    async def _purge(
+        self,
+        collection_id: str,
+        entries: Sequence[Entry],
+        prepare: Callable[[IndexVersion, RevisionKey], Awaitable[object]],
+    ) -> None:
+        """Remove rows that searches see no more, after `prepare`; the sweeper removes them once the store is back."""
+        index_versions = {one.number: one for one in await self._index_versions.all_of(collection_id)}
+        for key in (entry.key for entry in entries):
+            index_version = index_versions.get(key.index_version)
             if index_version is None:
                 continue
             try:
-                await self._writer.ensure(index_version)
-                await self._writer.purge(index_version.space, entry.key)
+                await prepare(index_version, key)
+                await self._writer.purge(index_version.space, key)
             except Unavailable as error:
-                # It is invisible; the sweeper removes it when the store is back.
-                _log.warning("purge_postponed", document_id=document_id, error=error.message)
-        await self._moves.settle(found.collection.id)
+                _log.warning("purge_postponed", document_id=key.document_id, error=error.message)
+        await self._moves.settle(collection_id)
 
 
 def _check(document: stored_document_pb2.Document) -> None:

@@ -21,7 +21,7 @@ from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.model import IndexVersion, RevisionKey
 from footnote_indexing.ports import Ledger, ModelMoves
-from footnote_indexing.revisions.document_indexing import Result, dated
+from footnote_indexing.revisions.document_indexing import Result, assign, dated
 from footnote_indexing.revisions.revision_writer import Tally, follows_later
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.permitted import Permitted, bounds_of
@@ -105,7 +105,7 @@ class GroupIndexing:
                     outcomes[index] = refusal
                 elif not lock.locked():  # so this does not wait, and two groups cannot wait for each other
                     await held.enter_async_context(lock)
-                    _complete(member.document, found, scope)
+                    assign(member.document, found, scope)
                     keys[RevisionKey(found.collection.id, index_version.number, member.document.id, 1)] = index
             with span("index documents", {names.CHUNKS: len(keys)}):
                 cut = await self._open_and_cut(found, {key: members[at] for key, at in keys.items()})
@@ -147,11 +147,7 @@ class GroupIndexing:
         self, index_version: IndexVersion, vectorizer: Vectorizer, cut: Mapping[RevisionKey, _Cut]
     ) -> None:
         """Embed and store all chunks, and check that the store holds them."""
-        space = await self._writer.ensure(index_version)
-        if space != index_version.space:
-            raise Unavailable(
-                f"the vector store offers {space!r} for {index_version.space!r}", reason="STORE_UNAVAILABLE"
-            )
+        space = await self._writer.ensure_same(index_version)
         tallies = {key.document_id: one.tally for key, one in cut.items()}
         drafts = [draft for one in cut.values() for draft in one.drafts]
         for start in range(0, len(drafts), self._settings.store_batch):
@@ -206,12 +202,6 @@ def _refusal(member: Member, first: Member) -> FootnoteError | None:
     if not member.document.id or member.document.revision != 1:
         return FailedPrecondition(_BEGUN)
     return None
-
-
-def _complete(document: stored_document_pb2.Document, found: Found, scope: scope_pb2.Scope) -> None:
-    document.collection_id = found.collection.id
-    document.tenant_id = scope.tenant_id
-    document.owner_id = document.owner_id or scope.user_id
 
 
 def _result(cut: _Cut, digest: str) -> Result:

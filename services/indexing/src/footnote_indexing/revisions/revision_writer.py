@@ -88,11 +88,7 @@ class RevisionWriter:
         self._first_attempt = before is None
         if before is not None and before.state == CURRENT:
             return opened
-        space = await self._writer.ensure(self._index_version)
-        if space != self._index_version.space:
-            raise Unavailable(
-                f"the vector store offers {space!r} for {self._index_version.space!r}", reason="STORE_UNAVAILABLE"
-            )
+        space = await self._writer.ensure_same(self._index_version)
         if before is not None:
             if before.fingerprint == fingerprint:
                 await self._find_present()

@@ -37,6 +37,15 @@ class StoreWriter:
         """Ensure that an index version's physical collection exists; return its name."""
         return await self.store.ensure_space(index_version.embedding.dimensions, index_version.variant)
 
+    async def ensure_same(self, index_version: IndexVersion) -> str:
+        """Like `ensure`; raises Unavailable(STORE_UNAVAILABLE) if the store gives it another name than ours."""
+        space = await self.ensure(index_version)
+        if space != index_version.space:
+            raise Unavailable(
+                f"the vector store offers {space!r} for {index_version.space!r}", reason="STORE_UNAVAILABLE"
+            )
+        return space
+
     async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
         """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
 
