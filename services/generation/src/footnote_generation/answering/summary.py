@@ -29,7 +29,6 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NOT_READ
 from footnote_kit.degradations import degradation
-from footnote_text import locators
 
 from footnote_generation.extractive.foreign_passages import LEAST
 from footnote_generation.extractive.passages import units
@@ -37,6 +36,7 @@ from footnote_generation.extractive.question import read
 from footnote_generation.extractive.ranking import rank
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelRequest, Stop
+from footnote_generation.verification.citing import quotation
 from footnote_generation.verification.claims import segment, states_something
 
 
@@ -110,25 +110,9 @@ def nearest(question_text: str, sources: Sequence[Source], locale: str) -> Citat
     for item in rank(question, found, [source.score for source in sources]):
         source = by_number[item.unit.source]
         if not item.unit.is_heading and (item.covered > 0 or source.score >= LEAST):
-            return _offered(source, item.unit.start, item.unit.end, locale)
+            start, end = item.unit.start, item.unit.end
+            return quotation(source, start, end, TextSpan(start=start, end=end), locale)
     return None
-
-
-def _offered(source: Source, start: int, end: int, locale: str) -> Citation:
-    locator = locators.narrow(source.locator, source.anchors, (start, end))
-    return Citation(
-        number=source.number,
-        chunk_id=source.chunk_id,
-        document_id=source.document_id,
-        revision=source.revision if source.sha256 else 0,  # own vectors have no file
-        sha256=source.sha256,
-        filename=source.filename,
-        title=source.title,
-        locator=locator,
-        quote=source.text[start:end],
-        quote_span=TextSpan(start=start, end=end),
-        label=locators.label(source.filename or source.title or source.document_id, locator, locale),
-    )
 
 
 def not_found_part(text: str, question: str) -> str:

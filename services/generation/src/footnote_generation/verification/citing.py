@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footnote.types.v1.answer_pb2 import Citation, Claim
+from footnote.types.v1.answer_pb2 import Citation, Claim, Source
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.table_pb2 import TableCell
 from footnote_text import locators, tables
@@ -45,11 +45,26 @@ def cite(
         place = TextSpan(start=verdict.cell[0], end=verdict.cell[1])
     elif (value := _stated_cell(statement, question, evidence, start, end)) is not None:
         place = TextSpan(start=value.start, end=value.end)
+    citation = quotation(source, start, end, place, locale, _cell_at(evidence, place))
+    citation.MergeFrom(
+        Citation(
+            claim_span=claim,
+            marker_span=TextSpan(start=marker.start, end=marker.end),
+            support=verdict.support,
+            support_score=likelihood(verdict.support, verdict.score),
+            basis=verdict.basis,
+        )
+    )
+    return citation
+
+
+def quotation(
+    source: Source, start: int, end: int, place: TextSpan, locale: str, cell: TableCell | None = None
+) -> Citation:
+    """Return a footnote that quotes `start:end` of a source, without a statement; `place` is what it names there."""
     locator = locators.narrow(source.locator, source.anchors, place)
-    cell = _cell_at(evidence, place)
-    name = source.filename or source.title or source.document_id
     return Citation(
-        number=marker.number,
+        number=source.number,
         chunk_id=source.chunk_id,
         document_id=source.document_id,
         revision=source.revision if source.sha256 else 0,  # own vectors have no file
@@ -59,13 +74,8 @@ def cite(
         locator=locator,
         quote=source.text[start:end],
         quote_span=TextSpan(start=start, end=end),
-        claim_span=claim,
-        marker_span=TextSpan(start=marker.start, end=marker.end),
-        support=verdict.support,
-        support_score=likelihood(verdict.support, verdict.score),
-        label=locators.label(name, locator, locale, cell),
+        label=locators.label(source.filename or source.title or source.document_id, locator, locale, cell),
         cell=cell,
-        basis=verdict.basis,
     )
 
 
