@@ -116,7 +116,7 @@ async def test_what_leaves_words_out_is_given_where_nothing_reads_the_question_b
         scope=Scope(), deadline=SimpleNamespace(share=lambda stage: 3.0, remaining=lambda: 9.0),
         timings=SimpleNamespace(timed=lambda *stage: nullcontext()),
         tools=SimpleNamespace(stages=SimpleNamespace(ingestion=Ingestion(), generation=Generation())),
-        meter=SimpleNamespace(beside=lambda usage: None),
+        meter=SimpleNamespace(charge_beside=lambda usage: None),
     )  # fmt: skip
     draft: Any = SimpleNamespace(
         text="What is the average amount booked?", settings=value(SimpleNamespace(model=GenerationSettings())),

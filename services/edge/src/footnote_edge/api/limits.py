@@ -55,7 +55,7 @@ class LimitsApi:
 
     async def _whole(self, own: TenantOverrides) -> TenantAllowance:
         shown = _shown(own)
-        allowed = await self.services.quotas.of(own.tenant_id)
+        allowed = await self.services.quotas.allowances.of(own.tenant_id)
         shown.effective.CopyFrom(limits_shown(allowed, self.services.settings))
         return shown
 

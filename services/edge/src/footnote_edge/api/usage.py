@@ -68,7 +68,7 @@ class UsageApi:
         return pb.ListUserUsageResponse(users=users, next_page_token=token)
 
     async def _limits(self, tenant: str) -> pb.TenantLimits:
-        return limits_shown(await self.services.quotas.of(tenant), self.services.settings)
+        return limits_shown(await self.services.quotas.allowances.of(tenant), self.services.settings)
 
 
 def limits_shown(allowed: Allowance, settings: Settings) -> pb.TenantLimits:

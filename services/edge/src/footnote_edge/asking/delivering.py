@@ -31,7 +31,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
     yield AskResponse(sources=SourcesEvent(sources=draft.built.sources))
     await draft.recording
     yield stage_began(PIPELINE_STAGE_GENERATION)
-    await question.meter.begin(0 if draft.computed is not None else _prompt_tokens(draft.built))
+    await question.meter.charge_prompt(0 if draft.computed is not None else _prompt_tokens(draft.built))
     said, answered = "", GenerateCompleted()
     words = _as_stream(question, draft, draft.computed) if draft.computed is not None else _generated(question, draft)
     try:
@@ -43,7 +43,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
                 said += item.text_delta
                 yield item
     except FootnoteError as error:
-        question.meter.failed()
+        question.meter.take_back()
         async with store_task(question, store_partial(question, draft, said, error)) as stored:
             await asyncio.shield(stored)
         raise
@@ -110,12 +110,12 @@ async def _generated(question: Question, draft: Draft) -> _Words:
                     _lead_to_origins(event.claims_revised.citations, sources)
                     yield AskResponse(claims_revised=event.claims_revised)
                 elif event.HasField("usage"):
-                    question.meter.so_far(event.usage)
+                    question.meter.charge_total(event.usage)
                 elif event.HasField("completed"):
                     completed = event.completed
                     answer = completed.answer
                     _lead_to_origins([*answer.citations, answer.nearest], sources)
-                    question.meter.so_far(answer.usage)
+                    question.meter.charge_total(answer.usage)
     except (FootnoteError, asyncio.CancelledError):
         if refused is not None:
             raise refused from None

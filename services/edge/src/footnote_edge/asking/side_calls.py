@@ -34,12 +34,12 @@ async def charged(question: Question, draft: Draft, call: Awaitable[R], characte
         spent = usage_in(error)
         if isinstance(error, DeadlineExceeded) and not spent.prompt_tokens:
             spent = _sent(draft, characters)
-        question.meter.beside(spent)
+        question.meter.charge_beside(spent)
         raise
     except asyncio.CancelledError:
-        question.meter.beside(_sent(draft, characters))
+        question.meter.charge_beside(_sent(draft, characters))
         raise
-    question.meter.beside(response.usage)
+    question.meter.charge_beside(response.usage)
     return response
 
 

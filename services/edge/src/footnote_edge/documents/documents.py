@@ -68,7 +68,7 @@ class Documents:
         """Stream a file, `metered` already, to ingestion, and enqueue its job; see `UploadBatches.receive`."""
         await self._quotas.admit(scope.tenant_id)
         collection = await self._collections.for_upload(scope, metadata.collection)
-        head = upload_head(metadata, collection, await self._quotas.of(scope.tenant_id), origin)
+        head = upload_head(metadata, collection, await self._quotas.allowances.of(scope.tenant_id), origin)
 
         response = await self.store(scope, head, parts)
         await self.finish_upload(scope, metadata, response)
@@ -121,7 +121,7 @@ class Documents:
             document_id=metadata.document_id,
             filename=metadata.filename,
             etag=metadata.etag,
-            max_tenant_bytes=(await self._quotas.of(scope.tenant_id)).bytes,
+            max_tenant_bytes=(await self._quotas.allowances.of(scope.tenant_id)).bytes,
             request_id=metadata.request_id,
         )
 

@@ -88,7 +88,7 @@ class ManyUploads:
             raise InvalidArgument.field("metadata.request_id", "must be another one for each file of a call")
         await self._quotas.admit(scope.tenant_id)
         collection = await self._collections.for_upload(scope, name)
-        allowed = await self._quotas.of(scope.tenant_id)
+        allowed = await self._quotas.allowances.of(scope.tenant_id)
         outcomes: dict[int, Outcome] = {}
         sent: dict[int, groups.WholeFile] = {}
         for index, one in enumerate(files):
