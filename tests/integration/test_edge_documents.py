@@ -83,7 +83,7 @@ async def test_a_queue_that_is_away_fails_the_stored_files_of_a_call_alone(
     async def away(*_: Any) -> set[str]:
         raise Unavailable("The database does not answer", reason="DATABASE_UNAVAILABLE")
 
-    monkeypatch.setattr(Jobs, "group", away)
+    monkeypatch.setattr(Jobs, "queue_in_groups", away)
     heads = [UploadMetadata(collection="default", filename=name) for name in ("a.txt", "refused.txt")]
     heads[1].metadata[KEY] = "mine"
     parts = [

@@ -205,7 +205,7 @@ def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ..
     stages, jobs = base.stages, work.jobs
     consistency = ConsistencyCheck(stages, jobs, work.renewing, base.operations, work.restoring, settings)
     reconciler = Reconciler(stages, jobs, consistency, settings)
-    work.leases.on_orphans = lambda: jobs.beside(reconciler.take_up())
+    work.leases.on_orphans = lambda: jobs.run_in_background(reconciler.take_up())
     repair = ChunkRepair(stages, jobs, work.renewing, settings)
     leftovers = InterruptedWork(stages, library.document_deletion, settings)
     every = partial(PeriodicTasks, service="edge")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from footnote_edge.jobs.queue_polling import BUSY_SECONDS, IDLE_SECONDS, START_SECONDS, QueuePolling, spare
+from footnote_edge.jobs.queue_polling import BUSY_SECONDS, IDLE_SECONDS, START_SECONDS, QueuePolling, limit_polls
 
 SECONDS = 0.25
 
@@ -37,7 +37,7 @@ def test_an_idle_queue_is_asked_seldom() -> None:
 def test_a_job_is_looked_for_at_the_next_poll() -> None:
     queue = Queue()
     queue.pace.is_due()
-    queue.pace.hurry()
+    queue.pace.poll_now()
     assert queue.asks(BUSY_SECONDS - 0.05) == round(BUSY_SECONDS / 0.05) - 1
     queue.now += 0.1
     assert queue.asks(IDLE_SECONDS - 0.3) == 0
@@ -79,11 +79,11 @@ class Database:
 def test_dbos_asks_when_a_poll_is_due_and_for_nothing_that_never_changes() -> None:
     database, queue = Database(), Queue()
     given: Any = {"documents": "ours"}
-    spare(database, given, {"documents": queue.pace}, Queue().pace)  # type: ignore[arg-type]
+    limit_polls(database, given, {"documents": queue.pace}, Queue().pace)  # type: ignore[arg-type]
     assert database.get_queue("documents") == "ours"
     assert database.dequeue_scopes("documents") == [None]
     assert database.dequeue_scopes("documents") == []
-    queue.pace.hurry()
+    queue.pace.poll_now()
     assert database.dequeue_scopes("documents") == [None]
     assert database.cancel_timed_out_workflows(10) == []
     database.transition_delayed_workflows()

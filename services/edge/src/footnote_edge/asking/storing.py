@@ -118,7 +118,7 @@ async def store_task(question: Question, store: Coroutine[Any, Any, T]) -> Async
 
 def in_background(question: Question, work: Awaitable[object]) -> None:
     """Finish a store after its caller has left; an error is logged."""
-    question.tools.jobs.store_beside(_logged(work))
+    question.tools.jobs.store_in_background(_logged(work))
 
 
 async def _logged(work: Awaitable[object]) -> None:

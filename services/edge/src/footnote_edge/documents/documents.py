@@ -91,7 +91,7 @@ class Documents:
 
     async def queue_in_groups(self, responses: Sequence[ingestion.UploadDocumentResponse]) -> set[str]:
         """Queue stored files that may be processed in groups, all at once; return the ids of their documents."""
-        return await self._jobs.group([one.document for one in responses if _needs_job(one)])
+        return await self._jobs.queue_in_groups([one.document for one in responses if _needs_job(one)])
 
     async def finish_upload(
         self,

@@ -98,7 +98,7 @@ class Operations:
             row.outdated_for = await self._collections.outdated.digest(scope, collection_id)
         row.total, row.skipped = len(items), sum(item.outcome == Outcome.SKIPPED for item in items)
         if await self._store.add(row, items):
-            await self._jobs.operate(row)
+            await self._jobs.enqueue(row)
         return await self.get(scope, operation_id)
 
     async def reindex_outdated(self, scope: Scope, collection: Collection) -> pb.Operation | None:
@@ -150,10 +150,10 @@ class Operations:
         except FootnoteError:
             # It may be hidden or not: the cancelled job makes it visible and deletes nothing.
             await self._store.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
-            await self._jobs.operate(row)
+            await self._jobs.enqueue(row)
             raise
         await self._collections.forget(scope, collection)
-        await self._jobs.operate(row)
+        await self._jobs.enqueue(row)
         return await self.get(scope, row.id)
 
     async def _undoing(self, tenant_id: str) -> bool:
@@ -295,7 +295,7 @@ class Operations:
             if job is OperationJob.RETURNED and queued:
                 job = await self._returned_deletion(row)
             if job in {OperationJob.MISSING, OperationJob.RETURNED}:
-                await self._jobs.operate(row, repeated=job is OperationJob.RETURNED)
+                await self._jobs.enqueue(row, repeated=job is OperationJob.RETURNED)
             elif job is OperationJob.FAILED:
                 lost = Internal("The operation lost its job; start it again.")
                 _log.error("operation_lost", operation_id=row.id)

@@ -30,7 +30,7 @@ from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enq
 from footnote_edge.jobs.ports import JobLedger, OperationJob, StoredOperation
 from footnote_edge.jobs.postponing import comes_again
 from footnote_edge.jobs.processing import job_of
-from footnote_edge.jobs.queue_polling import QueuePolling, spare
+from footnote_edge.jobs.queue_polling import QueuePolling, limit_polls
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
     DOCUMENTS,
@@ -52,7 +52,7 @@ _EXECUTOR_THREADS = 32
 _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
 """For a file ledger, whose writers take turns: more would only wait, each with its own page cache."""
 _LISTENER_SECONDS = 0.01
-"""How often dbos' listener for messages to workflows checks whether it has to end; `spare` ends it after the launch."""
+"""How often dbos' listener for messages to workflows checks whether it has to end; `limit_polls` ends it."""
 _PAUSES = Backoff(0.25, 2.0)
 _STORE_SECONDS = 3.0
 """Seconds that the end of the process waits for stores; a host gives each of its hooks 5."""
@@ -112,7 +112,7 @@ class Jobs:
             failed += 1
             _log.warning("database_waited_for", database="jobs", seconds=round(ends - time.monotonic()))
             await asyncio.sleep(_PAUSES.pause(failed))
-        self._pace(queues)
+        self._limit_polls(queues)
         await self._records.start()
         if not self.alone:  # a file ledger has one replica, which resumes its own jobs at start
             await self._leases.start()
@@ -161,16 +161,16 @@ class Jobs:
         )
         return documents, background, operations
 
-    def _pace(self, queues: tuple[Queue, Queue, Queue]) -> None:
+    def _limit_polls(self, queues: tuple[Queue, Queue, Queue]) -> None:
         work, rarely = self._work, max(0.25, self._settings.queue_polling_seconds)
 
         def is_working() -> bool:
             return not self.alone or bool(work.tasks)  # another replica may enqueue at any time
 
         for queue, seconds in zip(queues, (rarely, 4 * rarely, 2 * rarely), strict=True):
-            work.paces[queue.name] = QueuePolling(seconds, is_working)
+            work.polling[queue.name] = QueuePolling(seconds, is_working)
         own = QueuePolling(4 * rarely, is_working)
-        spare(queues[0]._sys_db(), {queue.name: queue for queue in queues}, work.paces, own)
+        limit_polls(queues[0]._sys_db(), {queue.name: queue for queue in queues}, work.polling, own)
 
     async def close(self) -> None:
         """Stop working; unfinished jobs continue at the next launch."""
@@ -197,10 +197,10 @@ class Jobs:
 
     async def process(self, document: Document) -> None:
         """Enqueue a revision of a document; idempotent."""
-        if not await self.group([document]):
+        if not await self.queue_in_groups([document]):
             await self._process_alone(document)
 
-    async def group(self, documents: Sequence[Document]) -> set[str]:
+    async def queue_in_groups(self, documents: Sequence[Document]) -> set[str]:
         """Queue those of documents that may be processed in groups, in one transaction; return their ids."""
         if self._groups is None or not (small := [one for one in documents if self._groups.takes(one)]):
             return set()
@@ -255,7 +255,7 @@ class Jobs:
             self._work.postponements.taken_on(job, status.created_at / 1000)
         return True
 
-    async def operate(self, operation: StoredOperation, *, repeated: bool = False) -> None:
+    async def enqueue(self, operation: StoredOperation, *, repeated: bool = False) -> None:
         """Enqueue an operation; it then runs to its end even after a crash."""
         await enqueue_operation(operation, repeated=repeated)
 
@@ -290,7 +290,7 @@ class Jobs:
 
         After a crash before the enqueue, the conversation's next answer makes up for it.
         """
-        self.beside(self._remember(scope, conversation_id, message_id))
+        self.run_in_background(self._remember(scope, conversation_id, message_id))
 
     async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         try:
@@ -316,7 +316,7 @@ class Jobs:
         After a crash before the enqueue, reads of memory filter them, and they go with the conversation.
         """
         if message_ids:
-            self.beside(self._leave(scope, conversation_id, message_ids))
+            self.run_in_background(self._forget_or_log(scope, conversation_id, message_ids))
 
     def remove_forgotten_from_memory(self, forgotten: Sequence[Forgotten]) -> None:
         """Remove answers with deleted origins from memory search, in the background."""
@@ -324,17 +324,17 @@ class Jobs:
             scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
             self.remove_from_memory(scope, one.conversation_id, [one.message_id])
 
-    async def _leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+    async def _forget_or_log(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
         try:
             await self._forget(scope, conversation_id, message_ids)
         except Exception as error:
             _log.error("forgetting_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work in the background; the end of the process cancels it."""
         _run(work, self._work.tasks)
 
-    def store_beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def store_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Store something in the background; the end of the process waits a moment for it."""
         _run(work, self._stores)
 

@@ -23,9 +23,9 @@ IDLE_SECONDS = 5.0
 
 
 class QueuePolling:
-    """The pace of one queue: seconds between two questions while jobs run, of which none began or ended just now.
+    """When one queue is polled: every `seconds` while jobs run, and at once after one began or ended.
 
-    `is_working` says whether there may be jobs that no notification announced.
+    `is_working` says whether other processes may have enqueued jobs, or jobs run here.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class QueuePolling:
         self._started = clock()
         self._busy_until = self._last = float("-inf")
 
-    def hurry(self) -> None:
+    def poll_now(self) -> None:
         """Ask at the next poll and for a while, as there may be a job in the queue, or a place for one."""
         self._busy_until = self._clock() + BUSY_SECONDS
 
@@ -51,13 +51,13 @@ class QueuePolling:
         return True
 
 
-def spare(
-    database: SystemDatabase, queues: Mapping[str, Queue], paces: Mapping[str, QueuePolling], own: QueuePolling
+def limit_polls(
+    database: SystemDatabase, queues: Mapping[str, Queue], polling: Mapping[str, QueuePolling], own: QueuePolling
 ) -> None:
     """Let dbos ask for jobs only when a poll of their queue is due, and for nothing that we never change.
 
     Each poll read the queue's settings anew, and each second two writes looked for jobs with a delay or a time limit;
-    none of ours has one. `own` is the pace of dbos' own queue, to which it recovers jobs that began without a queue.
+    none of ours has one. `own` is for dbos' own queue, to which it recovers jobs that began without a queue.
     Its listener for messages to workflows, which we never send, ends: a file ledger's slept a second at a time, and
     closing waited for it.
     """
@@ -67,7 +67,7 @@ def spare(
         return queues.get(name) or read(name, client_system_database=client_system_database)
 
     def dequeue_scopes(name: str) -> Sequence[str | None]:
-        return scopes(name) if paces.get(name, own).is_due() else []
+        return scopes(name) if polling.get(name, own).is_due() else []
 
     for method in (get_queue, dequeue_scopes):
         setattr(database, method.__name__, method)

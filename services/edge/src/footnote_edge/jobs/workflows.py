@@ -74,8 +74,8 @@ class Work:
         """Documents enqueued by this process and not started yet, by tenant and owner."""
         self.beginnings: set[asyncio.Task[None]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
-        self.paces: dict[str, QueuePolling] = {}
-        """The pace of each queue, where this process alone enqueues and runs jobs."""
+        self.polling: dict[str, QueuePolling] = {}
+        """By queue, when it is polled, where this process alone enqueues and runs jobs."""
         self._closing = False
 
     def begins_at_once(self, tenant: str, owner: str) -> bool:
@@ -97,13 +97,13 @@ class Work:
     ) -> None:
         """Enqueue a job and wake its queue."""
         await DBOS.enqueue_workflow_async(queue, workflow, *values, **more)
-        self.hurry(queue)
+        self.wake(queue)
 
-    def hurry(self, *queues: str) -> None:
+    def wake(self, *queues: str) -> None:
         """Wake queues that may have a job to start, by default all."""
-        for queue in queues or self.paces:
-            if (pace := self.paces.get(queue)) is not None:
-                pace.hurry()
+        for queue in queues or self.polling:
+            if (polling := self.polling.get(queue)) is not None:
+                polling.poll_now()
 
     async def postpone(self, scope: Scope, document: Document, postponed: Postponed) -> None:
         """Free a document's place, enqueue it again later, and note when."""
@@ -126,7 +126,7 @@ class Work:
             yield
         finally:
             self.tasks.discard(task)
-            self.hurry()  # its place is free
+            self.wake()  # its place is free
 
     def begun(self, beginning: asyncio.Task[None]) -> None:
         """Log the error of a failed start, since its caller may have been cancelled."""
@@ -170,7 +170,7 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
     work, scope = active_work(), system_scope(tenant, owner)
     if not _begun_here.get():
         work.left_queue(tenant, owner)
-        work.hurry(DOCUMENTS)  # poll for the next job in the queue
+        work.wake(DOCUMENTS)  # poll for the next job in the queue
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
         names.TENANT_ID: tenant,
@@ -261,7 +261,7 @@ async def begin_again(job: str, tenant: str, version: str) -> bool:
         )
     except dbos_errors.DBOSException:  # active meanwhile, or swept
         return False
-    active_work().hurry(DOCUMENTS)
+    active_work().wake(DOCUMENTS)
     return True
 
 

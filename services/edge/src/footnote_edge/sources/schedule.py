@@ -61,7 +61,7 @@ class Schedule:
         row.source_id, row.failed_only = source.id, retries_only
         if not await self._operations.add(row):
             return None
-        await self._jobs.operate(row)
+        await self._jobs.enqueue(row)
         return row
 
     async def follow(self, source: StoredSource, active: StoredOperation) -> None:

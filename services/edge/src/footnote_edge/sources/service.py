@@ -199,7 +199,7 @@ class Sources:
         operation = new_operation(scope, uuid4().hex, OPERATION_KIND_DELETE_SOURCE, row.collection_id)
         operation.source_id = row.id
         await self._operation_store.add(operation)
-        await self._jobs.operate(operation)
+        await self._jobs.enqueue(operation)
         return await self._operations.get(scope, operation.id)
 
     async def sync(self, scope: Scope, source_id: str) -> Operation:
