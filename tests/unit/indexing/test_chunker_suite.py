@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.model import Cut, PlacedBlock, Sizes
+from footnote_indexing.chunking.registry import make_chunker
 from footnote_indexing.chunking.strategies.window import Paragraph
 from footnote_indexing.chunking.testing import CHUNKER
 from footnote_providers.builtin import embed
