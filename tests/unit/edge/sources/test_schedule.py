@@ -48,7 +48,7 @@ class Edge:
 
     database: Database
     folder: Path
-    may_write: bool = True
+    error: Exception | None = None
     jobs: list[StoredOperation] = field(default_factory=list)
     policy: Policy = field(default_factory=Policy)
 
@@ -64,13 +64,17 @@ class Edge:
         self.jobs.append(row)
 
     async def collection(self, scope: Scope, source: StoredSource) -> Collection:
-        return Collection(id="c", tenant_id="t", owner_id="u" if self.may_write else "v", visibility=VISIBILITY_PRIVATE)
+        return Collection(id="c", tenant_id="t", owner_id="u" if self.error else "v", visibility=VISIBILITY_PRIVATE)
 
     def of(self, source: StoredSource) -> tuple[Any, Any]:
-        return SimpleNamespace(open=self.refuse), SimpleNamespace(folder=self.folder / source.id)
+        return SimpleNamespace(open=self.refuse), None
+
+    def spool(self, source_id: str) -> Path:
+        return self.openings.spool(source_id)
 
     def refuse(self, opening: object) -> None:
-        raise InvalidArgument("Settings of an older version")
+        if self.error is not None:
+            raise self.error
 
     async def source(self, **more: Any) -> StoredSource:
         now = datetime.now(UTC)
@@ -99,9 +103,11 @@ async def edge(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     await database.close()
 
 
-@pytest.mark.parametrize("by", ["collection", "kind"])
-async def test_a_refused_source_waits_for_its_interval_though_an_item_is_to_be_retried(edge: Edge, by: str) -> None:
-    edge.may_write = by == "kind"
+@pytest.mark.parametrize("error", [None, InvalidArgument("Settings of an older version"), ImportError("a library")])
+async def test_a_refused_source_waits_for_its_interval_though_an_item_is_to_be_retried(
+    edge: Edge, error: Exception | None
+) -> None:
+    edge.error = error
     source = await edge.source()
     failed = Item("a", "1", "a", skip=ItemFailed("AWAY", "Status 500"))
     await edge.items.see(Holder("s", "run", "token"), [failed], "")

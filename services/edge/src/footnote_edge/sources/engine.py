@@ -41,7 +41,6 @@ from footnote_edge.sources.ports import (
     Connection,
     Item,
     Known,
-    Opening,
     Page,
     SourceRefused,
     SourceUnavailable,
@@ -136,12 +135,14 @@ class Engine:
             collection = await until_available(lambda: self._store.collection(scope, source), self._ceiling)
             creators.check(operation, source, collection)
             kind, opening = self._openings.of(source)
+            folder = await asyncio.to_thread(self._openings.spool, source.id)
             connection = await asyncio.to_thread(kind.open, opening)  # it may load the kind's library first
-        except FootnoteError as refusal:
+        except Exception as unopened:
+            refusal = unopened if isinstance(unopened, FootnoteError) else _unforeseen(source, "Opening it", unopened)
             await self._listed(source, holder, refusal, [], anything=False, retries_only=operation.failed_only)
             return refusal
         error: FootnoteError | None = None
-        async with self._spool(connection, opening) as folder:
+        async with _closing(connection, folder):
             tally = Tally()
             complete = source.run_listed == COMPLETE
             if operation.failed_only:
@@ -205,9 +206,8 @@ class Engine:
             error = FailedPrecondition(str(refused), reason="SOURCE_REFUSED")
         except (Superseded, Cancelled, FootnoteError, asyncio.CancelledError):
             raise
-        except Exception as unforeseen:  # from third-party code or a server's malformed data
-            _log.error("source_listing_failed", source_id=source.id, kind=source.kind, exc_info=unforeseen)
-            error = Unavailable(f"Listing failed: {type(unforeseen).__name__}.", reason="SOURCE_AWAY")
+        except Exception as unforeseen:
+            error = _unforeseen(source, "Listing", unforeseen)
         if error is None and partial:
             error = FailedPrecondition(partial, reason="SOURCE_LIMIT")
         gone = error is None and not keeps
@@ -319,19 +319,6 @@ class Engine:
 
     # Helpers.
 
-    @asynccontextmanager
-    async def _spool(self, connection: Connection, opening: Opening) -> AsyncGenerator[Path]:
-        """Yield an empty folder for items' bytes; remove it, and close the connection, in the end."""
-        folder = opening.folder / "spool"
-        try:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)  # a killed run's bytes may be outdated
-            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-            yield folder
-        finally:
-            with contextlib.suppress(Exception):
-                await connection.close()
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-
     async def _left(self, holder: Holder, *, every: bool = False) -> dict[int, int]:
         counts = (await self._sources.counts([holder.source_id]))[holder.source_id]
         return counts if every else {state: count for state, count in counts.items() if state == 1}
@@ -340,15 +327,12 @@ class Engine:
         done = {"done": max(tally.done, 0), "failed": tally.failed, "skipped": tally.skipped}
         await self._operations.note(operation.id, total=max(total, sum(done.values())), **done)
 
-    async def _cancelled(self, operation: StoredOperation) -> bool:
-        return await self._operations.is_cancelled(operation.id)
-
     async def _stops_following(self, operation: StoredOperation, source: StoredSource, until: float) -> bool:
         """Return whether a run ends although documents are in progress: cancelled, or the next one is due for long.
 
         `until` is the moment, by the monotonic clock, up to which it follows its documents whatever is due.
         """
-        if await self._cancelled(operation):
+        if await self._operations.is_cancelled(operation.id):
             return True
         if monotonic() < until:
             return False
@@ -356,7 +340,7 @@ class Engine:
         return now is None or (not now.paused and now.next_time is not None and utc(now.next_time) <= datetime.now(UTC))
 
     async def _check_cancelled(self, operation: StoredOperation) -> None:
-        if await self._cancelled(operation):
+        if await self._operations.is_cancelled(operation.id):
             raise Cancelled
 
     async def _gone(self, source: StoredSource) -> bool:
@@ -372,6 +356,23 @@ class Engine:
         }  # fmt: skip
         _log.info("source_operation_ended", source_id=operation.source_id, kind=kind, outcome=names[state])
         return names[state]
+
+
+def _unforeseen(source: StoredSource, what: str, error: Exception) -> FootnoteError:
+    """Return an error of third-party code, of a server's malformed data or of the disk as one that is shown."""
+    _log.error("source_listing_failed", source_id=source.id, kind=source.kind, exc_info=error)
+    return Unavailable(f"{what} failed: {type(error).__name__}.", reason="SOURCE_AWAY")
+
+
+@asynccontextmanager
+async def _closing(connection: Connection, folder: Path) -> AsyncGenerator[None]:
+    """Close the connection and remove the folder in the end."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):
+            await connection.close()
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 @asynccontextmanager

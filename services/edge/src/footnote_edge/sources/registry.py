@@ -4,6 +4,7 @@ To open a connection, a kind gets checked settings, decrypted secrets, the opera
 """
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -95,6 +96,13 @@ class Openings:
     def folder(self, source_id: str) -> Path:
         """Return the cache folder of a source."""
         return self._folder / source_id
+
+    def spool(self, source_id: str) -> Path:
+        """Return an empty folder for the bytes of a run's items: a killed run's may be outdated; blocks on the disk."""
+        folder = self.folder(source_id) / "spool"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def folders(self) -> set[str]:
         """Return the ids of sources that have a cache folder; blocks on the disk."""
