@@ -12,7 +12,7 @@ HEAVY = {
     "dulwich": "import footnote_edge.app",
     "obstore": "import footnote_edge.app",
     "cryptography": "import footnote_edge.app",
-    "pandas": "import footnote_indexing.app, footnote_retrieval.app, footnote_store.requests",
+    "pymilvus": "import footnote_indexing.app, footnote_retrieval.app, footnote_store.store",
     "openai": (
         "import footnote_generation.app, footnote_retrieval.app\n"
         "from footnote_generation.adapters.registrations import models, verifiers\n"

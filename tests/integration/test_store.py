@@ -19,13 +19,14 @@ import pytest
 from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
 from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, Unavailable
+from footnote_store import tls
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.expr import MAX_NODES
 from footnote_store.filters import Compare, Not, Or, RowScope, compile_expr
+from footnote_store.milvus import Milvus
 from footnote_store.rows import MessageRow, chunk_schema, space_name
-from footnote_store.store import VectorStore
+from footnote_store.store import VectorStore, index_parameters
 from footnote_text.lexical import lexical_text
-from pymilvus import MilvusClient
 from support.chunks import DIMENSIONS, make_chunk, make_row, vector_of
 from support.engine import running_engine
 
@@ -50,15 +51,12 @@ def scope(tenant: str = "t", keys: tuple[str, ...] = ("c1:1",), hidden: tuple[st
 async def test_a_space_whose_making_broke_off_gets_its_indexes(tmp_path: Path, made: tuple[str, ...]) -> None:
     """An engine that dies while it makes a space leaves it there without them: no search could ever use it."""
     name = space_name(DIMENSIONS)
-    kinds = {"dense": ("FLAT", "IP"), "sparse": ("SPARSE_INVERTED_INDEX", "BM25")}
     with running_engine(tmp_path) as uri:
-        client = MilvusClient(uri)
-        client.create_collection(name, schema=chunk_schema(DIMENSIONS, partition_by_tenant=False))
+        client = Milvus(tls.address(uri))
+        await client.create(chunk_schema(name, DIMENSIONS, partition_by_tenant=False), 10.0)
         for field in made:
-            index = MilvusClient.prepare_index_params()
-            index.add_index(field, index_type=kinds[field][0], metric_type=kinds[field][1])
-            client.create_index(name, index)
-        client.close()
+            await client.index(name, field, index_parameters(field, embedded=True), 10.0)
+        await client.close()
         store = VectorStore(uri)
         space = await store.ensure_space(DIMENSIONS)
         row = make_row(make_chunk("the nozzle is made of brass"))
@@ -69,6 +67,26 @@ async def test_a_space_whose_making_broke_off_gets_its_indexes(tmp_path: Path, m
         ]
         await store.close()
     assert [[hit.chunk.text for hit in hits] for hits in found] == [[row.chunk.text]] * 2
+
+
+async def test_a_process_that_uses_the_client_loads_neither_pymilvus_nor_pandas(uri: str) -> None:
+    code = """
+import asyncio, sys
+from footnote_store.store import VectorStore
+
+async def main():
+    store = VectorStore(sys.argv[1])
+    assert not await store.count(await store.ensure_space(8), 'id != ""')
+    await store.close()
+
+asyncio.run(main())
+sys.exit(", ".join({"pymilvus", "pandas", "requests"} & sys.modules.keys()) or 0)
+"""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, uri, stderr=asyncio.subprocess.PIPE, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    assert (await process.communicate())[1].decode() == ""
+    assert process.returncode == 0
 
 
 async def test_the_engine_takes_a_filter_with_as_many_conditions_as_one_may_have(store: VectorStore) -> None:
@@ -236,7 +254,7 @@ async def test_health(store: VectorStore) -> None:
     assert f"chunks_l2_{DIMENSIONS}" in health["rows"]
 
 
-async def test_absent_store_is_unavailable_before_pymilvus_would_give_up() -> None:
+async def test_absent_store_is_unavailable_soon() -> None:
     store = VectorStore("http://127.0.0.1:9")
     started = time.perf_counter()
     with pytest.raises(Unavailable) as error:
@@ -316,6 +334,7 @@ async def test_one_folder_takes_one_engine(tmp_path: Path, monkeypatch: pytest.M
 
 _HOST = """
 import asyncio, pathlib, sys
+from footnote_store import tls
 from footnote_store.engine import EmbeddedEngine
 
 async def main():

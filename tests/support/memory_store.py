@@ -164,7 +164,7 @@ class MemoryStore:
             expr += f" and conversation_id != {quote(exclude_conversation_id)}"
         scored = [(float(np.asarray(row["dense"]) @ np.asarray(vector)), row) for row in self._passing(space, expr)]
         scored.sort(key=lambda pair: -pair[0])
-        return [decode_message(row, score) for score, row in scored[:limit]]
+        return [decode_message(row["text"], row["extra"], score) for score, row in scored[:limit]]
 
     async def health(self, timeout: float = 3.0) -> dict[str, Any]:
         started = perf_counter()

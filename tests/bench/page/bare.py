@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from footnote_store import tls
+from footnote_store.milvus import Milvus
 from footnote_store.rows import chunk_schema, space_name
-from footnote_store.store import _indexes
+from footnote_store.store import index_parameters
 from pymilvus import AnnSearchRequest, MilvusClient, WeightedRanker
 from support.engine import running_engine
 
@@ -39,7 +42,7 @@ class Query:
 
 def rows_of(uri: str, document_ids: Sequence[str] = (), most: int | None = None) -> list[RowOf]:
     """Return the rows in a deployment's store, all or those of documents, by their ids, as pymilvus writes them."""
-    fields = [field.name for field in chunk_schema(DIMENSIONS, partition_by_tenant=False).fields]
+    fields = [field.name for field in chunk_schema(SPACE, DIMENSIONS, partition_by_tenant=False).fields]
     fields.remove("sparse")  # the engine makes it
     client = MilvusClient(uri, dedicated=True, timeout=PATIENCE)
     try:
@@ -72,16 +75,22 @@ def write(uri: str, rows: Sequence[RowOf]) -> float:
         client.close()
 
 
+async def _make(uri: str) -> None:
+    client = Milvus(tls.address(uri))
+    await client.create(chunk_schema(SPACE, DIMENSIONS, partition_by_tenant=False), PATIENCE)
+    for field in ("dense", "sparse"):
+        await client.index(SPACE, field, index_parameters(field, embedded=True), PATIENCE)
+    await client.load(SPACE, PATIENCE)
+    await client.close()
+
+
 class Bare:
     """An engine with one collection like a deployment's: the same columns, indexes and filter."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
-        client = MilvusClient(uri, dedicated=True, timeout=PATIENCE)
-        schema = chunk_schema(DIMENSIONS, partition_by_tenant=False)
-        indexes = _indexes(True, {"dense", "sparse"})
-        client.create_collection(SPACE, schema=schema, index_params=indexes, consistency_level="Strong")
-        client.close()
+        with ThreadPoolExecutor(1) as thread:  # callers have an event loop of their own
+            thread.submit(asyncio.run, _make(uri)).result()
 
     def insert(self, rows: Sequence[RowOf]) -> float:
         """Write rows; return seconds."""

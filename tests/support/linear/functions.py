@@ -212,7 +212,9 @@ NOT_TEXTS = frozenset(
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
     footnote_database.engine.address footnote_kit.app.replica_addresses
-    footnote_text.locators.label footnote_store.requests.search_request footnote_store.expr.any_of
+    footnote_text.locators.label footnote_store.requests.search_request footnote_store.requests.query_request
+    footnote_store.rows.decode_message footnote_store.rows.chunk_schema footnote_store.rows.message_schema
+    footnote_store.store.index_parameters footnote_store.expr.any_of
     footnote_store.fields.check_metadata footnote_store.fields.item_key
     footnote_store.ids.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key

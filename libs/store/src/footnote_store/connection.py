@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,15 +16,13 @@ from footnote_kit.telemetry import histogram, in_trace, span
 from opentelemetry.trace import SpanKind
 
 from footnote_store import tls
-from footnote_store.milvus import AsyncMilvusClient, MilvusException
+from footnote_store.milvus import Milvus, MilvusError
 
 _CONNECT_TIMEOUT = 5.0
 _SLOW_SECONDS = 4.0
 """Time after which a call makes its connection ask whether the engine answers at all."""
 _ANSWER_SECONDS = 8.0
 """Time limit for that answer. gRPC's threads give it, also while the engine is at work; a crowded machine is slow."""
-# pymilvus logs every failed call with a stack trace; callers report these failures themselves.
-logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 
 
 class SpaceMissing(Unavailable):
@@ -49,8 +46,8 @@ class Connection:
     def __init__(self, uri: str, token: str = "") -> None:
         self._address = tls.address(uri)
         self._token = token
-        self._client: AsyncMilvusClient | None = None
-        self._calls: Counter[AsyncMilvusClient] = Counter()
+        self._client: Milvus | None = None
+        self._calls: Counter[Milvus] = Counter()
         self._embedded = True
         self._connecting = asyncio.Lock()
         self._spaces: set[str] = set()
@@ -58,10 +55,8 @@ class Connection:
     async def health(self, timeout: float = 3.0) -> dict[str, Any]:
         """Return the store's collections and their sizes; raises Unavailable when it does not respond."""
 
-        async def look(client: AsyncMilvusClient) -> dict[str, int]:
-            names = await client.list_collections(timeout=timeout)
-            stats = [await client.get_collection_stats(name, timeout=timeout) for name in names]
-            return {name: int(stat["row_count"]) for name, stat in zip(names, stats, strict=True)}
+        async def look(client: Milvus) -> dict[str, int]:
+            return {name: await client.row_count(name, timeout) for name in await client.collections(timeout)}
 
         started = time.perf_counter()
         rows = await self._call("health", "", timeout, look)
@@ -81,39 +76,35 @@ class Connection:
         for client in left:
             await client.close()
 
-    async def _connected(self) -> AsyncMilvusClient:
+    async def _connected(self) -> Milvus:
         if self._client is not None and self._address.renewed():
             old, self._client = self._client, None
             await self._close_unused(old)
         if self._client is None:
             async with self._connecting:
                 if self._client is None:
-                    # pymilvus would retry until its timeout and not report the reason.
+                    # gRPC does not report the reason.
                     if why := await self._address.refusal():
                         raise _unavailable(f"the vector store is not reached: {why}")
-                    # Dedicated, because pymilvus's shared clients outlive their event loop.
-                    client = AsyncMilvusClient(
-                        self._address.uri, token=self._token, timeout=_CONNECT_TIMEOUT, dedicated=True,
-                        **self._address.options,
-                    )  # fmt: skip
-                    await client._connect()
+                    client = Milvus(self._address, self._token)
                     try:
-                        await client.get_server_version(timeout=_CONNECT_TIMEOUT)
+                        await client.version(_CONNECT_TIMEOUT)
                         self._embedded = False
                     except grpc.RpcError as error:
                         if error.code() != grpc.StatusCode.UNIMPLEMENTED:
+                            await client.close()
                             raise
                         self._embedded = True
                     self._client = client
         return self._client
 
-    async def _close_unused(self, client: AsyncMilvusClient) -> None:
+    async def _close_unused(self, client: Milvus) -> None:
         """Close a replaced client, unless it has calls in flight: the last of them closes it."""
         if client is not self._client and not self._calls[client]:
             self._calls.pop(client, None)
             await client.close()
 
-    async def _run(self, function: Callable[[AsyncMilvusClient], Awaitable[Any]]) -> Any:
+    async def _run(self, function: Callable[[Milvus], Awaitable[Any]]) -> Any:
         client = await self._connected()
         self._calls[client] += 1
         try:
@@ -123,7 +114,7 @@ class Connection:
             await self._close_unused(client)
 
     async def _read(
-        self, operation: str, space: str, timeout: float, function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        self, operation: str, space: str, timeout: float, function: Callable[[Milvus], Awaitable[Any]],
         channel: str = "", empty: Any = (),
     ) -> Any:  # fmt: skip
         """Run a call that returns `empty` when the space was never written."""
@@ -137,15 +128,13 @@ class Connection:
         operation: str,
         space: str,
         timeout: float,
-        function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        function: Callable[[Milvus], Awaitable[Any]],
         channel: str = "",
     ) -> Any:
         """Run one call of the client with a deadline, a span and typed errors; StoreFrozen well before a long one."""
         attributes = {names.DB_SYSTEM: "milvus", names.DB_OPERATION: operation, names.DB_COLLECTION: space}
         label = f"milvus {operation} {channel}".rstrip()
         started = time.perf_counter()
-        task = asyncio.current_task()
-        cancels = task.cancelling() if task else 0
         watch = _FreezeWatch(self._answers)
         # The health checks of readiness belong to no call: each would be a trace of its own.
         traced = in_trace() or operation != "health"
@@ -161,7 +150,7 @@ class Connection:
                     said = f"the vector store hangs: no response for {_ANSWER_SECONDS:g} s"
                     raise StoreFrozen(said) from None
                 raise _unavailable(f"the vector store did not answer {operation} within {timeout:g} s") from None
-            except MilvusException as error:
+            except MilvusError as error:
                 raise self._translate(operation, error) from error
             except grpc.RpcError as error:
                 raise _unavailable(f"the vector store does not answer: {error.code().name}") from error
@@ -169,9 +158,6 @@ class Connection:
                 histogram("footnote.store.duration").record(
                     time.perf_counter() - started, {names.DB_OPERATION: operation}
                 )
-                # pymilvus uses asyncio.wait_for, which can swallow a cancellation in Python 3.11.
-                if task and task.cancelling() > cancels:
-                    raise asyncio.CancelledError
 
     async def _answers(self) -> bool:
         """Return whether the engine answers anything at all on the present connection."""
@@ -179,19 +165,18 @@ class Connection:
             return True  # the attempt to connect has a time limit of its own
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                await client.get_server_version(timeout=_ANSWER_SECONDS)
+                await client.version(_ANSWER_SECONDS)
         except TimeoutError:
             return False
-        except (MilvusException, grpc.RpcError) as error:
+        except grpc.RpcError as error:
             # The embedded engine does not know the call, and says so. A broken connection fails the call by itself.
-            return "DEADLINE_EXCEEDED" not in str(error) and "too long" not in str(error).lower()
+            return bool(error.code() != grpc.StatusCode.DEADLINE_EXCEEDED)
         except Exception:  # a connection that is closed at this moment: the call fails by itself
             return True
         return True
 
-    def _translate(self, operation: str, error: MilvusException) -> FootnoteError:
-        text = str(error.message)
-        lowered = text.lower()
+    def _translate(self, operation: str, error: MilvusError) -> FootnoteError:
+        lowered = error.message.lower()
         if "not found" in lowered and "collection" in lowered:
             # The next writer creates it again; a reader sees an empty store.
             self._spaces.clear()
@@ -199,9 +184,7 @@ class Connection:
         if operation == "search" and "invalid sparse row" in lowered:
             # Before the first row, the embedded engine has no statistics for BM25.
             return SpaceMissing("the vector store holds no text yet")
-        return _unavailable(
-            f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"
-        )
+        return _unavailable(f"the vector store failed at {operation}: {error.message.splitlines()[0][:200]}")
 
 
 class _FreezeWatch:

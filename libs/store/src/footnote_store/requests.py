@@ -1,11 +1,11 @@
 """Reads and writes the database column by column: builds requests, and turns responses into hits.
 
 pymilvus wraps each value of a response in objects, on the event loop. For a search of 60 passages that took as long
-as the engine's search. Its handler's stub returns the raw response.
+as the engine's search.
 
 To write, pymilvus takes dicts and packs them value by value on the event loop, and inspects every character of every
-string. For chunks of 800 characters that took longer than the engine needs to store them. Its handler also accepts a
-finished request. This module builds one off the loop, about ten times as fast; the encoder has validated the values.
+string. For chunks of 800 characters that took longer than the engine needs to store them. This module builds a request
+off the loop, about ten times as fast; the encoder has validated the values.
 """
 
 from __future__ import annotations
@@ -17,49 +17,34 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from footnote_store.milvus import (
-    AsyncMilvusClient,
-    DataType,
-    DslType,
-    FieldData,
-    InsertRequest,
-    PlaceholderGroup,
-    PlaceholderType,
-    Prepare,
-    QueryResults,
-    SearchRequest,
-    SearchResults,
-    UpsertRequest,
-    check_status,
-)
+from footnote_store.milvus import Milvus
+from footnote_store.milvus_protocol.common_pb2 import DslType, PlaceholderGroup, PlaceholderType
+from footnote_store.milvus_protocol.milvus_pb2 import InsertRequest, QueryRequest, SearchRequest, UpsertRequest
+from footnote_store.milvus_protocol.schema_pb2 import DataType, FieldData
 from footnote_store.rows import HIT_COLUMNS, Hit
 
 Columns = Mapping[str, Sequence[Any]]
 
 
 async def search(
-    client: AsyncMilvusClient, space: str, field: str, query: NDArray[np.float32] | str, expr: str, limit: int,
+    client: Milvus, space: str, field: str, query: NDArray[np.float32] | str, expr: str, limit: int,
     output: Sequence[str], timeout: float,
 ) -> tuple[Columns, Sequence[float]]:  # fmt: skip
     """Search one vector column; return the columns including the ids, and the engine's scores, best first."""
-    request = search_request(space, field, query, expr, limit, output)
-    handler = await client._get_connection()
-    # Waits for a reconnecting channel, within the timeout.
-    response: SearchResults = await handler._async_stub.Search(request, timeout=timeout, wait_for_ready=True)
-    check_status(response.status)
+    response = await client.call("Search", search_request(space, field, query, expr, limit, output), timeout)
     columns = _columns(response.results.fields_data)
     columns["id"] = response.results.ids.str_id.data
     return columns, response.results.scores
 
 
 async def query(
-    client: AsyncMilvusClient, space: str, expr: str, limit: int, offset: int, output: Sequence[str], timeout: float
+    client: Milvus, space: str, expr: str, limit: int | None, output: Sequence[str], timeout: float, offset: int = 0
 ) -> Columns:
-    """Return the columns of the rows that pass a filter, in no order."""
-    request = Prepare.query_request(space, expr, list(output), None, limit=limit, offset=offset)
-    handler = await client._get_connection()
-    response: QueryResults = await handler._async_stub.Query(request, timeout=timeout, wait_for_ready=True)
-    check_status(response.status)
+    """Return the columns of the rows that pass a filter, in no order; none may be there without rows.
+
+    An output of "count(*)" is their number, and takes no limit.
+    """
+    response = await client.call("Query", query_request(space, expr, limit, output, offset), timeout)
     return _columns(response.fields_data)
 
 
@@ -88,6 +73,15 @@ def search_request(
     )  # fmt: skip
     for key, value in (("anns_field", field), ("topk", str(limit)), ("params", "{}"), ("round_decimal", "-1")):
         request.search_params.add(key=key, value=value)
+    return request
+
+
+def query_request(space: str, expr: str, limit: int | None, output: Sequence[str], offset: int = 0) -> QueryRequest:
+    """Return the request that reads the rows which pass a filter; it equals pymilvus's request."""
+    request = QueryRequest(collection_name=space, expr=expr, output_fields=output, use_default_consistency=True)
+    window = {} if limit is None else {"limit": str(limit), "offset": str(offset)}
+    for key, value in (window | {"ignore_growing": "False", "reduce_stop_for_best": "False"}).items():
+        request.query_params.add(key=key, value=value)
     return request
 
 
@@ -120,10 +114,10 @@ def write_request(kind: type[Request], space: str, rows: Sequence[Mapping[str, A
 def _fill(field: FieldData, values: Sequence[Any]) -> None:
     first = values[0]
     if isinstance(first, str):
-        field.type = DataType.VARCHAR
+        field.type = DataType.VarChar
         field.scalars.string_data.data.extend(values)
     elif isinstance(first, int):
-        field.type = DataType.INT64
+        field.type = DataType.Int64
         field.scalars.long_data.data.extend(values)
     elif isinstance(first, Mapping):
         field.type = DataType.JSON
@@ -131,7 +125,7 @@ def _fill(field: FieldData, values: Sequence[Any]) -> None:
             json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() for value in values
         )
     else:
-        field.type = DataType.FLOAT_VECTOR
+        field.type = DataType.FloatVector
         vectors = np.asarray(values, dtype="<f4")
         field.vectors.dim = vectors.shape[1]
         # Packed floats are exactly these bytes; adding them one by one would create a Python object for each.

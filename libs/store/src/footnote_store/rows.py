@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from footnote_store.expr import one_line
 from footnote_store.fields import created_millis, facets, strategy_name
 from footnote_store.ids import MAX_ID
-from footnote_store.milvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
+from footnote_store.milvus_protocol.schema_pb2 import CollectionSchema, DataType, FunctionType
 from footnote_store.scope import NEVER_FOUND, search_key
 
 Vector = Sequence[float] | NDArray[np.float32]
@@ -262,52 +262,61 @@ def message_key(tenant_id: str, user_id: str, message_id: str) -> str:
     return f"{whose}:{message_id}"
 
 
-def decode_message(entity: Mapping[str, Any], score: float) -> MemoryMessage:
+def decode_message(text: str, extra: str, score: float) -> MemoryMessage:
     """Return a stored message with its similarity to the query, 0 to 1."""
     message = MemoryMessage()
-    message.ParseFromString(base64.b64decode(entity["extra"]))
-    message.text = entity["text"]
+    message.ParseFromString(base64.b64decode(extra))
+    message.text = text
     message.score = min(1.0, max(0.0, score))
     return message
 
 
-def chunk_schema(dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
+def chunk_schema(name: str, dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
     """Return the schema of a physical chunk collection."""
-    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-    schema.add_field("id", DataType.VARCHAR, max_length=MAX_ID, is_primary=True)
-    schema.add_field("tenant_id", DataType.VARCHAR, max_length=256, is_partition_key=partition_by_tenant)
-    for name, width in (
+    schema = CollectionSchema(name=name)
+    _keys(schema, MAX_ID, partition_by_tenant)
+    for column, width in (
         ("owner_id", 256), ("collection_key", 256), ("document_id", 256), ("revision_key", 512), ("language", 64),
         ("document_type", 64), ("source_type", 256), ("processing_strategy", 256), ("filename", 1024),
         ("text", MAX_TEXT_BYTES), ("extra", MAX_TEXT_BYTES),
     ):  # fmt: skip
-        schema.add_field(name, DataType.VARCHAR, max_length=width)
-    for name in ("search_key", "ordinal", "level", "created_at", "expires_at"):
-        schema.add_field(name, DataType.INT64)
-    schema.add_field("facets", DataType.JSON)
-    schema.add_field("dense", DataType.FLOAT_VECTOR, dim=dimensions)
-    schema.add_field(
-        "lexical_text", DataType.VARCHAR, max_length=MAX_TEXT_BYTES, enable_analyzer=True,
-        analyzer_params={"tokenizer": "whitespace"},
+        _column(schema, column, DataType.VarChar, max_length=width)
+    for column in ("search_key", "ordinal", "level", "created_at", "expires_at"):
+        _column(schema, column, DataType.Int64)
+    _column(schema, "facets", DataType.JSON)
+    _column(schema, "dense", DataType.FloatVector, dim=dimensions)
+    _column(
+        schema, "lexical_text", DataType.VarChar, max_length=MAX_TEXT_BYTES, enable_analyzer="true",
+        analyzer_params='{"tokenizer":"whitespace"}',
     )  # fmt: skip
-    schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
-    schema.add_function(
-        Function(
-            name="bm25", function_type=FunctionType.BM25, input_field_names=["lexical_text"],
-            output_field_names=["sparse"],
-        )
-    )  # fmt: skip
+    _column(schema, "sparse", DataType.SparseFloatVector)
+    schema.fields[-1].is_function_output = True
+    schema.functions.add(
+        name="bm25", type=FunctionType.BM25, input_field_names=["lexical_text"], output_field_names=["sparse"]
+    )
     return schema
 
 
-def message_schema(dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
+def message_schema(name: str, dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
     """Return the schema of a physical message collection."""
-    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-    schema.add_field("id", DataType.VARCHAR, max_length=512, is_primary=True)
-    schema.add_field("tenant_id", DataType.VARCHAR, max_length=256, is_partition_key=partition_by_tenant)
-    for name, width in (("user_id", 256), ("conversation_id", 256), ("text", MAX_TEXT_BYTES), ("extra", 4096)):
-        schema.add_field(name, DataType.VARCHAR, max_length=width)
-    for name in ("role", "created_at"):
-        schema.add_field(name, DataType.INT64)
-    schema.add_field("dense", DataType.FLOAT_VECTOR, dim=dimensions)
+    schema = CollectionSchema(name=name)
+    _keys(schema, 512, partition_by_tenant)
+    for column, width in (("user_id", 256), ("conversation_id", 256), ("text", MAX_TEXT_BYTES), ("extra", 4096)):
+        _column(schema, column, DataType.VarChar, max_length=width)
+    for column in ("role", "created_at"):
+        _column(schema, column, DataType.Int64)
+    _column(schema, "dense", DataType.FloatVector, dim=dimensions)
     return schema
+
+
+def _keys(schema: CollectionSchema, longest_id: int, partition_by_tenant: bool) -> None:
+    _column(schema, "id", DataType.VarChar, max_length=longest_id)
+    schema.fields[-1].is_primary_key = True
+    _column(schema, "tenant_id", DataType.VarChar, max_length=256)
+    schema.fields[-1].is_partition_key = partition_by_tenant
+
+
+def _column(schema: CollectionSchema, name: str, kind: int, **parameters: int | str) -> None:
+    field = schema.fields.add(name=name, data_type=kind)
+    for key, value in parameters.items():
+        field.type_params.add(key=key, value=str(value))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
-from typing import Any
 
 import numpy as np
 from footnote.stages.v1.passage_pb2 import Chunk
@@ -16,15 +14,10 @@ from numpy.typing import NDArray
 from footnote_store import requests
 from footnote_store.compiler import TRUE, conjunction, quote
 from footnote_store.connection import Connection
-from footnote_store.milvus import (
-    AsyncMilvusClient,
-    IndexParams,
-    InsertRequest,
-    MilvusClient,
-    UpsertRequest,
-    check_status,
-)
-from footnote_store.requests import write_request
+from footnote_store.milvus import Milvus
+from footnote_store.milvus_protocol.milvus_pb2 import DeleteRequest, InsertRequest, UpsertRequest
+from footnote_store.milvus_protocol.schema_pb2 import CollectionSchema
+from footnote_store.requests import Columns, write_request
 from footnote_store.rows import (
     CHUNK_OUTPUT,
     MESSAGE_OUTPUT,
@@ -76,7 +69,7 @@ class VectorStore(Connection):
         return name
 
     async def _ensure(
-        self, name: str, dimensions: int, timeout: float, schema: Callable[..., Any], *, lexical: bool
+        self, name: str, dimensions: int, timeout: float, schema: Callable[..., CollectionSchema], *, lexical: bool
     ) -> None:
         if name in self._spaces:
             return
@@ -84,37 +77,28 @@ class VectorStore(Connection):
             if name in self._spaces:
                 return
 
-            wanted = {"dense", "sparse"} if lexical else {"dense"}
-
-            async def create(client: AsyncMilvusClient) -> None:
-                if await client.has_collection(name, timeout=timeout):
-                    description = await client.describe_collection(name, timeout=timeout)
-                    self._check_dimension(name, description, dimensions)
-                    # An engine that dies while it creates a space leaves one without indexes, which no search can
-                    # use.
-                    there = set(await client.list_indexes(name, timeout=timeout))
-                    if missing := _indexes(self._embedded, wanted - there):
-                        await client.create_index(name, missing, timeout=timeout)
-                    await client.load_collection(name, timeout=timeout)
-                    return
-                index = _indexes(self._embedded, wanted)
-                # A partition key together with a BM25 function breaks filters in the embedded engine.
-                made = schema(dimensions, partition_by_tenant=not self._embedded)
-                await client.create_collection(
-                    name, schema=made, index_params=index, consistency_level="Strong", timeout=timeout
-                )
+            async def create(client: Milvus) -> None:
+                if (there := await client.schema(name, timeout)) is not None:
+                    self._check_dimension(there, dimensions)
+                else:
+                    # A partition key together with a BM25 function breaks filters in the embedded engine.
+                    await client.create(schema(name, dimensions, partition_by_tenant=not self._embedded), timeout)
+                # An engine that dies while it creates a space leaves one without indexes, which no search can use.
+                indexed = await client.indexed(name, timeout)
+                for field in {"dense", "sparse"} - indexed if lexical else {"dense"} - indexed:
+                    await client.index(name, field, index_parameters(field, embedded=self._embedded), timeout)
+                await client.load(name, timeout)
 
             await self._call("create_collection", name, timeout, create)
             self._spaces.add(name)
 
     @staticmethod
-    def _check_dimension(name: str, description: dict[str, Any], dimensions: int) -> None:
-        for field in description.get("fields", []):
-            if field.get("name") == "dense" and int(field["params"]["dim"]) != dimensions:
-                raise InvalidArgument(
-                    f"{name} holds vectors of {field['params']['dim']} dimensions, not {dimensions}",
-                    reason="DIMENSION_MISMATCH",
-                )
+    def _check_dimension(schema: CollectionSchema, dimensions: int) -> None:
+        there = next(int(one.value) for field in schema.fields for one in field.type_params if one.key == "dim")
+        if there != dimensions:
+            raise InvalidArgument(
+                f"{schema.name} holds vectors of {there} dimensions, not {dimensions}", reason="DIMENSION_MISMATCH"
+            )
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
         """Write rows, replacing rows with the same ids; return how many the store confirmed."""
@@ -138,14 +122,10 @@ class VectorStore(Connection):
         return written
 
     async def _write(self, space: str, request: UpsertRequest | InsertRequest, timeout: float) -> int:
-        async def write(client: AsyncMilvusClient) -> int:
-            handler = await client._get_connection()
+        async def write(client: Milvus) -> int:
             if isinstance(request, UpsertRequest):
-                return int((await handler.upsert(space, [], timeout=timeout, upsert_param=request)).upsert_count)
-            # Not by the handler: it would send the rows again after a failure.
-            done = await handler._async_stub.Insert(request, timeout=timeout)
-            check_status(done.status)
-            return int(done.insert_cnt)
+                return int((await client.call("Upsert", request, timeout)).upsert_cnt)
+            return int((await client.call("Insert", request, timeout, once=True)).insert_cnt)
 
         operation = "upsert" if isinstance(request, UpsertRequest) else "insert"
         return int(await self._call(operation, space, timeout, write))
@@ -173,7 +153,7 @@ class VectorStore(Connection):
     ) -> list[Hit]:  # fmt: skip
         limit = max(1, min(limit, _MAX_WINDOW))
 
-        async def search(client: AsyncMilvusClient) -> list[Hit]:
+        async def search(client: Milvus) -> list[Hit]:
             expr = conjunction([scope.searched(by_tenant=not self._embedded), where])
             columns, scores = await requests.search(client, space, field, query, expr, limit, output, timeout)
             return requests.hits(columns, scores) if scores else []
@@ -207,11 +187,9 @@ class VectorStore(Connection):
             size = min(limit, _PAGE)
             page = _after(expr, last_id)
 
-            async def query(
-                client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset
-            ) -> list[Hit]:
+            async def query(client: Milvus, page: str = page, size: int = size, offset: int = offset) -> list[Hit]:
                 output = ["id", *CHUNK_OUTPUT, *(["dense"] if vectors else [])]
-                columns = await requests.query(client, space, page, size, offset, output, timeout)
+                columns = await requests.query(client, space, page, size, output, timeout, offset)
                 return requests.hits(columns, [0.0] * len(columns["id"])) if columns else []
 
             found: list[Hit] = await self._read("query", space, timeout, query)
@@ -223,25 +201,12 @@ class VectorStore(Connection):
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:
         """Return the ids of the rows that pass a filter, in order, at most 16 384."""
-
-        async def query(client: AsyncMilvusClient) -> Any:
-            return await client.query(
-                space, filter=expr, output_fields=["id"], limit=min(limit, _MAX_WINDOW), timeout=timeout
-            )
-
-        return sorted(entity["id"] for entity in await self._read("query", space, timeout, query))
+        return sorted((await self._rows(space, expr, min(limit, _MAX_WINDOW), ["id"], timeout)).get("id", ()))
 
     async def filenames(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> dict[str, str]:
         """Return a mapping of document id to file name for the rows that pass a filter; select one row per document."""
-
-        async def query(client: AsyncMilvusClient) -> Any:
-            return await client.query(
-                space, filter=expr, output_fields=["document_id", "filename"], limit=min(limit, _MAX_WINDOW),
-                timeout=timeout,
-            )  # fmt: skip
-
-        entities = await self._read("query", space, timeout, query)
-        return {entity["document_id"]: entity["filename"] for entity in entities}
+        found = await self._rows(space, expr, min(limit, _MAX_WINDOW), ["document_id", "filename"], timeout)
+        return dict(zip(found["document_id"], found["filename"], strict=True)) if found else {}
 
     async def vectors(self, space: str, ids: Sequence[str], timeout: float = 10.0) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of rows by id, shape (dimensions,) each; missing ids are left out."""
@@ -249,31 +214,28 @@ class VectorStore(Connection):
         for start in range(0, len(ids), _BATCH):
             part = list(ids[start : start + _BATCH])
             expr = f"id in [{', '.join(quote(id_) for id_ in part)}]"
-
-            async def query(client: AsyncMilvusClient, expr: str = expr, size: int = len(part)) -> Any:
-                return await client.query(
-                    space, filter=expr, output_fields=["id", "dense"], limit=size, timeout=timeout
-                )
-
-            for entity in await self._call("query", space, timeout, query):
-                found[entity["id"]] = np.asarray(entity["dense"], dtype=np.float32)
+            rows = await self._rows(space, expr, len(part), ["id", "dense"], timeout)
+            found |= zip(rows.get("id", ()), rows.get("dense", ()), strict=True)
         return found
 
     async def count(self, space: str, expr: str, timeout: float = 10.0) -> int:
         """Return the number of rows that pass a filter."""
+        return sum((await self._rows(space, expr, None, ["count(*)"], timeout)).get("count(*)", ()))
 
-        async def query(client: AsyncMilvusClient) -> Any:
-            return await client.query(space, filter=expr, output_fields=["count(*)"], timeout=timeout)
+    async def _rows(self, space: str, expr: str, limit: int | None, output: list[str], timeout: float) -> Columns:
+        async def query(client: Milvus) -> Columns:
+            return await requests.query(client, space, expr, limit, output, timeout)
 
-        result = await self._read("count", space, timeout, query, empty=[{"count(*)": 0}])
-        return int(result[0]["count(*)"])
+        found: Columns = await self._read("query" if limit else "count", space, timeout, query, empty={})
+        return found
 
     async def delete(self, space: str, expr: str, timeout: float = 60.0) -> int:
         """Delete the rows that pass a filter, chunks or messages; return how many there were."""
         # Counted first, because the number that delete reports differs between server versions.
         count = await self.count(space, expr, timeout)
         if count:
-            await self._call("delete", space, timeout, lambda c: c.delete(space, filter=expr, timeout=timeout))
+            request = DeleteRequest(collection_name=space, expr=expr)
+            await self._call("delete", space, timeout, lambda client: client.call("Delete", request, timeout))
         return count
 
     async def upsert_messages(self, space: str, rows: Sequence[MessageRow], timeout: float = 30.0) -> int:
@@ -296,18 +258,18 @@ class VectorStore(Connection):
         if exclude_conversation_id:
             expr += f" and conversation_id != {quote(exclude_conversation_id)}"
 
-        async def search(client: AsyncMilvusClient) -> Any:
-            return await client.search(
-                space, data=[vector], anns_field="dense", filter=expr, limit=limit, output_fields=MESSAGE_OUTPUT,
-                timeout=timeout,
-            )  # fmt: skip
+        async def search(client: Milvus) -> list[MemoryMessage]:
+            query = np.asarray(vector, dtype=np.float32)
+            columns, scores = await requests.search(client, space, "dense", query, expr, limit, MESSAGE_OUTPUT, timeout)
+            rows = zip(*(columns[name] for name in MESSAGE_OUTPUT), scores, strict=True) if scores else ()
+            return [
+                decode_message(text, extra, score)
+                for text, extra, tenant, user, score in rows
+                if tenant == tenant_id and user == user_id
+            ]
 
-        result = await self._read("search", space, timeout, search, empty=[[]])
-        return [
-            decode_message(item["entity"], float(item["distance"]))
-            for item in result[0]
-            if item["entity"]["tenant_id"] == tenant_id and item["entity"]["user_id"] == user_id
-        ]
+        found: list[MemoryMessage] = await self._read("search", space, timeout, search, empty=[])
+        return found
 
 
 def _chunks_request(space: str, rows: Sequence[Row], dimensions: int, new: bool) -> UpsertRequest | InsertRequest:
@@ -319,11 +281,9 @@ def _after(expr: str, last_id: str) -> str:
     return conjunction([expr, f"id > {quote(last_id)}"]) if last_id else expr
 
 
-def _indexes(embedded: bool, fields: AbstractSet[str]) -> IndexParams:
-    """Return the indexes for these columns of a space; an empty result is false."""
-    index = MilvusClient.prepare_index_params()
-    if "dense" in fields:  # inner products of vectors of length 1 are cosines
-        index.add_index("dense", index_type="FLAT" if embedded else "AUTOINDEX", metric_type="IP")
-    if "sparse" in fields:
-        index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-    return index
+def index_parameters(field: str, *, embedded: bool) -> dict[str, str]:
+    """Return the parameters of a column's index."""
+    if field == "sparse":
+        return {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "BM25"}
+    # Inner products of vectors of length 1 are cosines.
+    return {"index_type": "FLAT" if embedded else "AUTOINDEX", "metric_type": "IP"}

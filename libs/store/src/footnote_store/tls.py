@@ -1,4 +1,4 @@
-"""TLS to a Milvus server, configured in its address with pymilvus's parameter names.
+"""The address of a Milvus server, with TLS configured by pymilvus's parameter names.
 
 An example is `https://milvus:19530?ca_pem_path=…&client_pem_path=…&client_key_path=…&server_name=…`. The first
 parameter names the accepted authorities, by default gRPC's. The next two are the client's certificate and key. The
@@ -10,16 +10,21 @@ import asyncio
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+import grpc
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.tls import CHECK_SECONDS, Renewed
 
 _CA, _CERT, _KEY, _NAME = NAMES = ("ca_pem_path", "client_pem_path", "client_key_path", "server_name")
 _HANDSHAKE_SECONDS = 3.0
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # RFC 9113, 3.4: empty settings
-_HTTPS_PORT = 443  # pymilvus's default port of an https:// address
+_HTTPS_PORT, _PORT = 443, 19530  # where the address names none
+_OPTIONS = (
+    ("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1),
+    ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +36,33 @@ class Address:
     files: Renewed[ssl.SSLContext] | None = None
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Return pymilvus's connection options; it reads the files itself when it connects."""
-        arguments = dict(self.said)
-        if _CA in arguments and _CERT not in arguments:
-            # The client's parameter for authorities without a client certificate.
-            arguments["server_pem_path"] = arguments.pop(_CA)
-        return arguments
+    def database(self) -> str:
+        """The database in its path; "" for the server's default."""
+        return "" if self.uri.startswith("unix:") else urlsplit(self.uri).path.strip("/").partition("/")[0]
+
+    @property
+    def token(self) -> str:
+        """The credentials in it, as `user:password`."""
+        return unquote(urlsplit(self.uri).netloc.rpartition("@")[0])
+
+    def channel(self) -> grpc.aio.Channel:
+        """Open a channel, which reads the certificate files now."""
+        if self.uri.startswith("unix:"):
+            return grpc.aio.insecure_channel(self.uri, _OPTIONS)
+        split = urlsplit(self.uri)
+        target = f"{split.hostname}:{split.port or (_PORT if self.files is None else _HTTPS_PORT)}"
+        if self.files is None:
+            return grpc.aio.insecure_channel(target, _OPTIONS)
+        named = [("grpc.ssl_target_name_override", self.said[_NAME])] if _NAME in self.said else []
+        read = (Path(self.said[name]).read_bytes() if name in self.said else None for name in (_CA, _KEY, _CERT))
+        return grpc.aio.secure_channel(target, grpc.ssl_channel_credentials(*read), [*_OPTIONS, *named])
 
     def renewed(self) -> bool:
         """Return whether the files were replaced since the last check."""
         return self.files is not None and self.files.check()[1]
 
     async def refusal(self) -> str:
-        """Repeat pymilvus's TLS handshake and return the reason of a failure; "" when TLS is not the cause."""
+        """Repeat the channel's TLS handshake and return the reason of a failure; "" when TLS is not the cause."""
         if self.files is None:
             return ""
         split = urlsplit(self.uri)

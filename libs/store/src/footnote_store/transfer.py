@@ -12,8 +12,9 @@ import numpy as np
 from footnote_kit.errors import FailedPrecondition
 
 from footnote_store.compiler import quote
-from footnote_store.milvus import AsyncMilvusClient, UpsertRequest
-from footnote_store.requests import write_request
+from footnote_store.milvus import Milvus
+from footnote_store.milvus_protocol.milvus_pb2 import UpsertRequest
+from footnote_store.requests import query, write_request
 from footnote_store.rows import dimensions_of, space_name
 from footnote_store.store import VectorStore
 
@@ -31,11 +32,7 @@ class Transfer(VectorStore):
 
     async def spaces(self) -> list[str]:
         """Return the names of all physical collections."""
-
-        async def look(client: AsyncMilvusClient) -> list[str]:
-            return sorted(await client.list_collections(timeout=_SECONDS))
-
-        found: list[str] = await self._call("list_collections", "", _SECONDS, look)
+        found: list[str] = await self._call("list_collections", "", _SECONDS, lambda c: c.collections(_SECONDS))
         return found
 
     async def total(self, space: str) -> int:
@@ -49,14 +46,15 @@ class Transfer(VectorStore):
         while True:
             expr = f"id > {quote(last)}" if last else 'id != ""'
 
-            async def query(client: AsyncMilvusClient, expr: str = expr) -> list[Entity]:
-                found = await client.query(space, filter=expr, output_fields=columns, limit=PAGE, timeout=_SECONDS)
-                return [{name: entity[name] for name in columns} for entity in found]
+            async def look(client: Milvus, expr: str = expr) -> list[Entity]:
+                found = await query(client, space, expr, PAGE, columns, _SECONDS)
+                values = zip(*(found[name] for name in columns), strict=True) if found else ()
+                return [dict(zip(columns, row, strict=True)) for row in values]
 
-            rows: list[Entity] = await self._call("query", space, _SECONDS, query)
+            rows: list[Entity] = await self._call("query", space, _SECONDS, look)
             rows.sort(key=lambda row: str(row["id"]))
             if rows:
-                yield [_plain(row) for row in rows]
+                yield [{**row, "facets": json.loads(row["facets"])} if "facets" in row else row for row in rows]
             if len(rows) < PAGE:
                 return
             last = str(rows[-1]["id"])
@@ -82,9 +80,9 @@ class Transfer(VectorStore):
             )
 
     async def _columns(self, space: str) -> list[str]:
-        async def look(client: AsyncMilvusClient) -> list[str]:
-            described = await client.describe_collection(space, timeout=_SECONDS)
-            return [field["name"] for field in described["fields"] if field["name"] != "sparse"]
+        async def look(client: Milvus) -> list[str]:
+            schema = await client.schema(space, _SECONDS)
+            return [field.name for field in schema.fields if field.name != "sparse"] if schema else []
 
         found: list[str] = await self._call("describe_collection", space, _SECONDS, look)
         return found
@@ -101,11 +99,3 @@ def of_line(line: str) -> Entity:
     row: Entity = json.loads(line)
     row[_VECTOR] = np.frombuffer(base64.b64decode(row[_VECTOR]), dtype="<f4")
     return row
-
-
-def _plain(row: Entity) -> Entity:
-    """Return a row with its JSON column parsed, in whichever form the client returned it."""
-    return {
-        name: json.loads(value) if name == "facets" and isinstance(value, str | bytes) else value
-        for name, value in row.items()
-    }
