@@ -49,7 +49,6 @@ ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "groups": 200
 """Maximum items of a list by field name; LIST for all other fields."""
 HISTORY = 1_000_000
 """Maximum characters of all messages of a history together."""
-_UNBOUNDED = frozenset({"data"})  # parts of a file; the file's total size has its own limit
 _JSON = "google.protobuf.Struct"
 
 

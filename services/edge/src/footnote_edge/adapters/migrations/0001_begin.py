@@ -59,9 +59,3 @@ def upgrade() -> None:
         sa.Column("name", sa.String(160), primary_key=True),
         sa.Column("payload", sa.LargeBinary, nullable=False),
     )
-
-
-def downgrade() -> None:
-    """Drop them."""
-    for table in ("known_collections", "feedback", "messages", "conversations"):
-        op.drop_table(table)

@@ -23,8 +23,3 @@ def upgrade() -> None:
         sa.Column("revoke_time", time, nullable=True),
     )
     op.create_index("ix_api_keys_tenant_id", "api_keys", ["tenant_id"])
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("api_keys")

@@ -10,8 +10,3 @@ down_revision = "0002"
 def upgrade() -> None:
     """Add the groups, a JSON list."""
     op.add_column("api_keys", sa.Column("groups", sa.Text, nullable=False, server_default="[]"))
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_column("api_keys", "groups")

@@ -10,8 +10,3 @@ down_revision = "0003"
 def upgrade() -> None:
     """Add the mark."""
     op.add_column("conversations", sa.Column("local_only", sa.Boolean, nullable=False, server_default=sa.false()))
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_column("conversations", "local_only")

@@ -28,9 +28,3 @@ def upgrade() -> None:
         sa.Column("embedding_tokens", sa.BigInteger, nullable=False),
         sa.Column("cost_usd", sa.Float, nullable=False),
     )
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_table("usage_days")
-    op.drop_table("tenant_limits")

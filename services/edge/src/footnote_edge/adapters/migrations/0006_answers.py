@@ -22,13 +22,6 @@ def upgrade() -> None:
     op.create_index("ix_answer_origins_collection_id", "answer_origins", ["collection_id"])
 
 
-def downgrade() -> None:
-    """Delete the answers outside conversations."""
-    op.drop_table("answer_origins")
-    op.execute("DELETE FROM messages WHERE conversation_id IS NULL")
-    op.execute("ALTER TABLE feedback RENAME COLUMN answer_id TO message_id")
-
-
 def _rebuild() -> None:
     """Rebuild the table, since SQLite cannot change a column; dropping it deletes the feedback, which is restored."""
     for table in ("feedback", "messages"):

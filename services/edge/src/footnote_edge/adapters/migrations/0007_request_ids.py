@@ -18,8 +18,3 @@ def upgrade() -> None:
         sa.Column("seed", sa.String(40), nullable=False),
         sa.Column("create_time", sa.DateTime(timezone=True), nullable=False, index=True),
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("request_ids")

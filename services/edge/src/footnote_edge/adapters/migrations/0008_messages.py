@@ -28,15 +28,6 @@ def upgrade() -> None:
     _fold()
 
 
-def downgrade() -> None:
-    """Drop them, and delete replaced answers."""
-    op.execute("DELETE FROM messages WHERE superseded_by IS NOT NULL")
-    op.drop_index("ix_messages_question_id", "messages")
-    for name in ("place", "question_id", "superseded_by", "topic", "folded", "asked"):
-        op.drop_column("messages", name)
-    op.drop_column("request_ids", "made")
-
-
 def _fold() -> None:
     """Fold the texts here: the databases do not fold all scripts, and differ."""
     messages = sa.table("messages", sa.column("sequence"), sa.column("text"), sa.column("folded"))

@@ -46,9 +46,3 @@ def upgrade() -> None:
         sa.Column("outcome", sa.Integer, nullable=False),
     )
     op.create_index("operation_documents_by_outcome", "operation_documents", ["operation_id", "outcome"])
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_table("operation_documents")
-    op.drop_table("operations")

@@ -19,8 +19,3 @@ def upgrade() -> None:
         sa.Column("embedding_tokens", sa.BigInteger, nullable=False),
         sa.Column("cost_usd", sa.Float, nullable=False),
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("user_usage_days")

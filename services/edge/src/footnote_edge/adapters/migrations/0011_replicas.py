@@ -14,8 +14,3 @@ def upgrade() -> None:
         sa.Column("name", sa.String(256), primary_key=True),
         sa.Column("beat", sa.BigInteger, nullable=False),
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("replicas")

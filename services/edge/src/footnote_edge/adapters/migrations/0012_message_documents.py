@@ -14,8 +14,3 @@ def upgrade() -> None:
         sa.Column("message_id", sa.String(40), sa.ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("document_id", sa.String(64), primary_key=True, index=True),
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("message_documents")

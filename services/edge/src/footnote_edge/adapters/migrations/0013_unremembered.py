@@ -12,8 +12,3 @@ _OPEN = sa.text("embed_time IS NULL AND superseded_by IS NULL AND conversation_i
 def upgrade() -> None:
     """Create the index."""
     op.create_index("messages_unremembered", "messages", ["create_time"], sqlite_where=_OPEN, postgresql_where=_OPEN)
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_index("messages_unremembered", "messages")

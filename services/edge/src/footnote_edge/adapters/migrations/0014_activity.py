@@ -17,8 +17,3 @@ def upgrade() -> None:
         sa.Column("amount", sa.BigInteger, nullable=False),
     )
     op.create_index("ix_activity_hours_hour", "activity_hours", ["hour"])
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("activity_hours")

@@ -17,8 +17,3 @@ def upgrade() -> None:
         sa.Column("answer", sa.LargeBinary, nullable=True),
         prefixes=["UNLOGGED"] if op.get_bind().dialect.name == "postgresql" else [],
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("trace_questions")

@@ -52,10 +52,3 @@ def upgrade() -> None:
     op.create_index("ix_audit_events_time_ms", "audit_events", ["time_ms"])
     for statement in _POSTGRESQL if op.get_bind().dialect.name == "postgresql" else _SQLITE:
         op.execute(statement)
-
-
-def downgrade() -> None:
-    """Drop both."""
-    op.drop_table("audit_events")
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION audit_events_retained()")

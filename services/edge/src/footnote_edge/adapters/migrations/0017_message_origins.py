@@ -57,14 +57,6 @@ def upgrade() -> None:
     _fill(op.get_bind())
 
 
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_index("messages_by_text", "messages")
-    op.drop_column("messages", "text_hash")
-    op.drop_table("forgotten")
-    op.drop_table("message_origins")
-
-
 def _fill(connection: sa.Connection) -> None:
     """Fill in the answers in order of creation, since an answer derives from earlier ones only."""
     last, gone = 0, set[str]()

@@ -78,11 +78,3 @@ def upgrade() -> None:
         "operations_synchronising", "operations", ["source_id"],
         unique=True, sqlite_where=_SYNCHRONISING, postgresql_where=_SYNCHRONISING,
     )  # fmt: skip
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_index("operations_synchronising", "operations")
-    op.drop_column("operations", "source_id")
-    op.drop_table("source_items")
-    op.drop_table("sources")

@@ -12,8 +12,3 @@ _RENAME = sa.text("UPDATE activity_hours SET measure = :new WHERE measure = :old
 def upgrade() -> None:
     """Rename the counts."""
     op.execute(_RENAME.bindparams(old="claims_weak", new="claims_not_confirmed"))
-
-
-def downgrade() -> None:
-    """Restore the old names."""
-    op.execute(_RENAME.bindparams(old="claims_not_confirmed", new="claims_weak"))

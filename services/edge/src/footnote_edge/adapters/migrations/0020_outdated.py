@@ -10,8 +10,3 @@ down_revision = "0019"
 def upgrade() -> None:
     """Add the column."""
     op.add_column("operations", sa.Column("outdated_for", sa.String(64), nullable=False, server_default=""))
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_column("operations", "outdated_for")

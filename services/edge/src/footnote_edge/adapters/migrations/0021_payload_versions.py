@@ -34,8 +34,3 @@ def upgrade() -> None:
         if not rows:
             return
         last = rows[-1].sequence
-
-
-def downgrade() -> None:
-    """Drop the column."""
-    op.drop_column("messages", "payload_version")

@@ -11,10 +11,3 @@ def upgrade() -> None:
     """Add the columns."""
     for name in ("branch", "fork"):
         op.add_column("messages", sa.Column(name, sa.String(40), nullable=True))
-
-
-def downgrade() -> None:
-    """Delete messages put aside, which earlier releases would show in their conversation, and drop the columns."""
-    op.execute("DELETE FROM messages WHERE branch IS NOT NULL")
-    for name in ("branch", "fork"):
-        op.drop_column("messages", name)

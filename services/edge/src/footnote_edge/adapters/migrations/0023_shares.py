@@ -23,9 +23,3 @@ def upgrade() -> None:
         sa.Column("share_time", sa.DateTime(timezone=True), nullable=False),
     )
     op.add_column("messages", sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()))
-
-
-def downgrade() -> None:
-    """Drop the column and the table."""
-    op.drop_column("messages", "shared")
-    op.drop_table("shares")

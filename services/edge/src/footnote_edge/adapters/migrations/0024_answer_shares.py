@@ -26,15 +26,6 @@ def upgrade() -> None:
     )  # fmt: skip
 
 
-def downgrade() -> None:
-    """Drop shares of answers and the column."""
-    op.execute("DELETE FROM shares WHERE answer_id IS NOT NULL")
-    op.drop_index("shares_of_conversations", "shares")
-    op.drop_index("ix_shares_conversation_id", "shares")
-    column = sa.Column("conversation_id", sa.String(40), _conversation(), nullable=False, unique=True)
-    _rebuild("whole_shares", column)
-
-
 def _conversation() -> sa.ForeignKey:
     return sa.ForeignKey("conversations.id", ondelete="CASCADE")
 

@@ -22,8 +22,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_evaluations_collection_id", "evaluations", ["collection_id"])
     op.create_index("ix_evaluations_create_time", "evaluations", ["create_time"])
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("evaluations")

@@ -16,8 +16,3 @@ def upgrade() -> None:
         sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
     )
     op.create_index("ix_group_claims_replica", "group_claims", ["replica"])
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("group_claims")

@@ -10,8 +10,3 @@ down_revision = "0026"
 def upgrade() -> None:
     """Add the column; it stays empty for existing sources."""
     op.add_column("sources", sa.Column("creator", sa.LargeBinary, nullable=True))
-
-
-def downgrade() -> None:
-    """Drop the column."""
-    op.drop_column("sources", "creator")

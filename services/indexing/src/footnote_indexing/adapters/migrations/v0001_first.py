@@ -53,9 +53,3 @@ def upgrade() -> None:
     )
     op.create_index("indexing_revisions_by_document", "indexing_revisions", ["document_id"])
     op.create_index("indexing_revisions_by_state", "indexing_revisions", ["collection_id", "generation", "state"])
-
-
-def downgrade() -> None:
-    """Drop them."""
-    for table in ("indexing_revisions", "indexing_generations", "indexing_collections"):
-        op.drop_table(table)

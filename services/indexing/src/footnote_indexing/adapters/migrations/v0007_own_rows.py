@@ -40,7 +40,3 @@ def upgrade() -> None:
         changed = EmbeddingSettings(provider=PROVIDER, dimensions=embedding.dimensions).SerializeToString()
         where = (_GENERATIONS.c.collection_id == one.collection_id, _GENERATIONS.c.number == one.number)
         connection.execute(sa.update(_GENERATIONS).where(*where).values(embedding=changed))
-
-
-def downgrade() -> None:
-    """Leave it: the release before reads it too."""

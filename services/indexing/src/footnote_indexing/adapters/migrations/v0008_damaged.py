@@ -13,8 +13,3 @@ _WHERE = sa.text("chunks_stored != chunks_expected")
 def upgrade() -> None:
     """Create it."""
     op.create_index(_NAME, "indexing_revisions", ["updated_at"], sqlite_where=_WHERE, postgresql_where=_WHERE)
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_index(_NAME, "indexing_revisions")

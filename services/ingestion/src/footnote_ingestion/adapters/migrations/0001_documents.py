@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -67,9 +65,3 @@ def upgrade() -> None:
         sa.Column("due_time", sa.BigInteger, nullable=False),
     )
     op.create_index("doomed_blobs_by_time", "doomed_blobs", ["due_time"])
-
-
-def downgrade() -> None:
-    """Take back."""
-    op.drop_table("doomed_blobs")
-    op.drop_table("documents")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -23,9 +21,3 @@ def upgrade() -> None:
     )
     op.create_index("deleted_documents_by_time", "deleted_documents", ["collection_id", "delete_time", "id"])
     op.create_index("deleted_documents_by_age", "deleted_documents", ["delete_time"])
-
-
-def downgrade() -> None:
-    """Take back."""
-    op.drop_table("deleted_documents")
-    op.drop_index("documents_by_change", "documents")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -25,8 +23,3 @@ def upgrade() -> None:
         sa.Column("create_time", sa.BigInteger, nullable=False),
     )
     op.create_index("upload_requests_by_age", "upload_requests", ["create_time"])
-
-
-def downgrade() -> None:
-    """Take back."""
-    op.drop_table("upload_requests")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 _UNFINISHED = sa.text("delete_time IS NOT NULL OR relabelled IS NOT NULL")
 
@@ -23,11 +21,3 @@ def upgrade() -> None:
     name = "filename_folded" if sqlite else sa.text('filename_folded COLLATE "C"')
     op.create_index("documents_by_name", "documents", ["tenant_id", "collection_id", name, "id"])
     op.create_index("documents_by_size", "documents", ["tenant_id", "collection_id", "size_bytes", "id"])
-
-
-def downgrade() -> None:
-    """Take back."""
-    for name in ("documents_by_size", "documents_by_name", "documents_unfinished"):
-        op.drop_index(name, "documents")
-    op.drop_column("documents", "relabelled")
-    op.drop_column("documents", "delete_time")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 _STRATEGIES = ("FIXED_WINDOW", "PARAGRAPH", "HEADING_SECTION", "SEMANTIC", "TABLE")
 _CHOICES = {
@@ -39,13 +37,3 @@ def upgrade() -> None:
     for waiting, prose in _WAITING.items():
         op.execute(sa.update(table).where(table.c.waiting_reason == prose).values(waiting_reason=waiting))
     op.drop_column("documents", "processing_strategy")
-
-
-def downgrade() -> None:
-    """Take back."""
-    op.add_column("documents", sa.Column("processing_strategy", sa.Text, nullable=False, server_default=""))
-    op.drop_column("documents", "chunking_choice")
-    op.drop_column("documents", "chunking_strategy")
-    op.drop_index("documents_by_sha256", "documents")
-    op.execute("ALTER TABLE documents RENAME COLUMN sha256 TO checksum")
-    op.create_index("documents_by_checksum", "documents", ["tenant_id", "collection_id", "checksum"])

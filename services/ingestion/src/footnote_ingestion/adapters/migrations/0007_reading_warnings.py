@@ -7,15 +7,8 @@ from alembic import op
 
 revision = "0007"
 down_revision = "0006"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     """Apply."""
     op.add_column("documents", sa.Column("reading_warnings", sa.JSON, nullable=False, server_default="[]"))
-
-
-def downgrade() -> None:
-    """Take back."""
-    op.drop_column("documents", "reading_warnings")

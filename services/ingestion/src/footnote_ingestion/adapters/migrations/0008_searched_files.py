@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -21,11 +19,3 @@ def upgrade() -> None:
     op.create_index("documents_by_replacement", "documents", ["tenant_id", "collection_id", "replacement_sha256"])
     # Which earlier revisions had the bytes that are there now is not known: of them nothing is claimed.
     op.execute("UPDATE documents SET first_revision = revision")
-
-
-def downgrade() -> None:
-    """Take back; of a document with two files the newest one stays, as it was before."""
-    op.drop_index("documents_by_replacement", "documents")
-    for name in ("last_revision", "first_revision", "searched_key", "replacement_bytes", "replacement_sha256"):
-        op.drop_column("documents", name)
-    op.drop_column("documents", "replacement")

@@ -7,15 +7,8 @@ from alembic import op
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     """Apply."""
     op.add_column("documents", sa.Column("settings_digest", sa.String(64), nullable=False, server_default=""))
-
-
-def downgrade() -> None:
-    """Take back."""
-    op.drop_column("documents", "settings_digest")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -16,9 +14,3 @@ def upgrade() -> None:
     op.add_column("documents", sa.Column("waiting_message", sa.Text, nullable=False, server_default=""))
     op.add_column("documents", sa.Column("waiting_attempts", sa.Integer, nullable=False, server_default="0"))
     op.add_column("documents", sa.Column("next_attempt_time", sa.BigInteger, nullable=True))
-
-
-def downgrade() -> None:
-    """Take back."""
-    for name in ("next_attempt_time", "waiting_attempts", "waiting_message"):
-        op.drop_column("documents", name)

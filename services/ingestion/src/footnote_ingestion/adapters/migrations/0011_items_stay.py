@@ -9,8 +9,6 @@ from alembic import op
 
 revision = "0011"
 down_revision = "0010"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -22,7 +20,3 @@ def upgrade() -> None:
     changed = table.c.version + 1
     values = {"expire_time": None, "version": changed, "relabelled": changed, "update_time": time.time_ns() // 1000}
     op.execute(sa.update(table).where(table.c.expire_time.is_not(None), of_source).values(values))
-
-
-def downgrade() -> None:
-    """Take nothing back."""
