@@ -122,7 +122,7 @@ ARGUMENTS: Mapping[str, Call] = {
     ),
     "footnote_ingestion.parsers.inside.picture_at": lambda t: inside.picture_at(f"data:image/png;base64,{t}", None),
     "footnote_retrieval.query.files.named_files": lambda t: files.named_files(t, _NAMES),
-    "footnote_augmentation.budget.cut_at_sentence": lambda t: budget.cut_at_sentence(t, "en", lambda p: len(p) < 999),
+    "footnote_augmentation.budget.cut_at_sentence": lambda t: budget.cut_at_sentence(t, lambda p: len(p) < 999),
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
@@ -144,7 +144,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.language.phrases.new_number": lambda t: answer_phrases.new_number(t, "How much?"),
     "footnote_generation.language.phrases.says_more": lambda t: answer_phrases.says_more(t, "Why?", strictly=True),
     "footnote_generation.verification.normalised.tokens": lambda t: normalised.tokens.__wrapped__(t, ","),
-    "footnote_generation.verification.parts.cut": lambda t: parts.cut(t, "en", "."),
+    "footnote_generation.verification.parts.cut": lambda t: parts.cut(t, "."),
     "footnote_generation.language.quantities.find": lambda t: [
         quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
     ],

@@ -122,11 +122,11 @@ def _begins_line(text: str, index: int) -> bool:
     return True
 
 
-def split(text: str, language: str = "") -> list[tuple[int, int]]:
+def split(text: str) -> list[tuple[int, int]]:
     """Return the spans (start, end) of the sentences in code points, end exclusive, in order and without overlap.
 
     Together they cover every character that is not white space. Abbreviations, initials and decimals do not end a
-    sentence; CJK full stops and empty lines do. `language` is a hint and may be empty.
+    sentence; CJK full stops and empty lines do.
     """
     return _spans(text, 0)
 

@@ -25,7 +25,6 @@ class Passage:
 
     key: str
     text: str
-    language: str
     must_keep: bool
     render: Callable[[int, str], str]
 
@@ -47,9 +46,9 @@ class Placed:
         return self.number > 0 and len(self.text) < len(self.passage.text)
 
 
-def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> str:
+def cut_at_sentence(text: str, fits: Callable[[str], bool]) -> str:
     """Return the longest run of whole sentences that fits, else words of the first sentence, else ""."""
-    spans = sentences.split(text, language)
+    spans = sentences.split(text)
     best = _longest(text, [end for _, end in spans], fits)
     if best:
         return best
@@ -108,7 +107,7 @@ def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
         used = count(block()) if texts else 0
         if limit - used >= _MIN_CUT_TOKENS:
             fits = partial(_fits_block, block, count, limit, index)
-            piece = cut_at_sentence(passage.text, passage.language, fits)
+            piece = cut_at_sentence(passage.text, fits)
             if piece:
                 texts[index] = piece
         full = full or not passage.must_keep

@@ -125,7 +125,7 @@ def build(assembly: Assembly) -> Assembled:
         sources=sources,
         plan=TokenPlan(
             budget=assembly.token_budget,
-            used=cost(block) + _delimiter_cost(locale) if block else 0,
+            used=cost(block) + _delimiter_cost() if block else 0,
             prompt_tokens=sum(cost(message.text) + 4 for message in plain),
             entries=plan.entries,
             tokenizer=tokens.tokenizer_name(),
@@ -185,7 +185,7 @@ def _place(
     candidates: Sequence[ScoredChunk], must: set[int], assembly: Assembly, locale: Locale
 ) -> tuple[list[_Prepared], list[budget.Placed]]:
     """Fit candidates into the budget; neighbours of whole ones may use the rest."""
-    room = assembly.token_budget - _delimiter_cost(locale)
+    room = assembly.token_budget - _delimiter_cost()
     prepared = [_prepare(candidate, locale) for candidate in candidates]
     placed = budget.fit(_passages(prepared, must, locale), room, cost)
     whole = [index for index, place in enumerate(placed) if place.number and not place.cut]
@@ -206,7 +206,6 @@ def _passages(prepared: Sequence[_Prepared], must: set[int], locale: Locale) -> 
         budget.Passage(
             key=item.candidate.chunk.id,
             text=item.neutral.text,
-            language=item.candidate.chunk.language,
             must_keep=index in must,
             render=partial(item.render, locale),
         )
@@ -238,7 +237,7 @@ def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
     return set(first.values())
 
 
-def _delimiter_cost(locale: Locale) -> int:
+def _delimiter_cost() -> int:
     marks = f"{prompt.open_block(prompt.PLACEHOLDER)}\n{prompt.close_block(prompt.PLACEHOLDER)}\n"
     return cost(marks)
 

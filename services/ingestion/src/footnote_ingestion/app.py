@@ -108,7 +108,7 @@ async def build(runtime: Runtime) -> App:
         settings.max_documents,
         limits,
     )
-    extraction = Extraction(documents, permissions, files, parsers, scratch, limits, settings.keep_parsed)
+    extraction = Extraction(documents, permissions, files, parsers, scratch, limits)
     together = GroupExtraction(documents, files, parsers, extraction)
 
     # The engine ends a statement in time; otherwise the process is killed, with an allowance for opening tables.

@@ -66,8 +66,6 @@ class Settings(BaseSettings):
 
     Raise `parse_seconds` too: a page or picture takes about a second.
     """
-    keep_parsed: bool = True
-    """Keep parsed blocks beside the file, so that a retry or reindex need not parse it again."""
     table_queries: int = Field(default=10, ge=1, le=64)
     """Concurrent queries over tables, each in its own process."""
     query_seconds: float = Field(default=10.0, gt=0)

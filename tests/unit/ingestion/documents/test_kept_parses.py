@@ -33,7 +33,7 @@ class Readers:
 
 async def test_a_parse_that_cannot_be_kept_ends_all_the_same(tmp_path: Path) -> None:
     parts = cast(Any, (Documents(), None, Files(), Readers()))
-    extraction = Extraction(*parts, tmp_path, Settings().limits(), True)
+    extraction = Extraction(*parts, tmp_path, Settings().limits())
     stored = Stored(Document(id="d", document_type="pdf", size_bytes=1_000_000), "uploads/a/b/c", "", 1)
     async with asyncio.timeout(5):
         found = [part async for part in extraction.parsed(stored, False)]

@@ -139,7 +139,7 @@ def _pieces(
     own = text_language.of_source(text, language) or language
     context = analyse(headings, own).stems
     lines = {span: row for row in rows if (span := line_of(text, row))}
-    spans = _with_rows(text, list(lines), starts, own)[:_MAX_SENTENCES]
+    spans = _with_rows(text, list(lines), starts)[:_MAX_SENTENCES]
     spans = [span for span in spans if not is_order(text[span[0] : span[1]], own, language)]
     analysed = [_with_other_forms(text[start:end], own) for start, end in spans]
     around = context.union(*(one.stems for one in analysed))
@@ -225,22 +225,20 @@ def _counted_from(start: int, row: TableRow | None) -> tuple[CellSpan, ...]:
     return tuple(CellSpan(cell.header, cell.start - start, cell.end - start) for cell in row.cells)
 
 
-def _with_rows(
-    text: str, rows: Sequence[tuple[int, int]], starts: Sequence[int], language: str
-) -> list[tuple[int, int]]:
+def _with_rows(text: str, rows: Sequence[tuple[int, int]], starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the rows, and the sentences of what stands between them."""
     found: list[tuple[int, int]] = []
     at = 0
     for start, end in [*rows, (len(text), len(text))]:
         if text[at:start].strip():
             cuts = [one - at for one in starts if at < one < start]
-            found.extend((at + first, at + last) for first, last in _spans(text[at:start], cuts, language))
+            found.extend((at + first, at + last) for first, last in _spans(text[at:start], cuts))
         found.append((start, end))
         at = end
     return found[:-1]
 
 
-def _spans(text: str, starts: Sequence[int], language: str) -> list[tuple[int, int]]:
+def _spans(text: str, starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the sentences; none goes beyond the start of a block.
 
     Other lines are kept whole only where they look like list items, rows or headings, since PDFs wrap lines.
@@ -248,7 +246,7 @@ def _spans(text: str, starts: Sequence[int], language: str) -> list[tuple[int, i
     found: list[tuple[int, int]] = []
     cuts = {match.end() for pattern in (_HEADING, _BREAK) for match in pattern.finditer(text)}
     for begin, stop in pairwise(sorted(cuts.union(starts, (0, len(text))))):
-        found.extend((begin + start, begin + end) for start, end in sentences.split(text[begin:stop], language))
+        found.extend((begin + start, begin + end) for start, end in sentences.split(text[begin:stop]))
     return [(start, end) for start, end in found if any(char.isalnum() for char in text[start:end])]
 
 

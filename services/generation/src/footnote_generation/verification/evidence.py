@@ -46,7 +46,7 @@ class Evidence:
     @cached_property
     def index(self) -> Index:
         """Its quotable parts."""
-        return Index.of(parts.cut(self.text, self.language, self.decimal, self._headings))
+        return Index.of(parts.cut(self.text, self.decimal, self._headings))
 
     @cached_property
     def _headings(self) -> frozenset[str]:

@@ -55,14 +55,14 @@ class _Line:
     text: str
 
 
-def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part, ...]:
+def cut(text: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part, ...]:
     """Return the parts of a source in order; `decimal` is its language's decimal sign.
 
     A line in `headings` counts as a heading, like one that Markdown marks.
     """
     found: list[Part] = []
     marks = _marks(text)
-    for start, end, lead, heading, follows in _stretches(text, language, headings):
+    for start, end, lead, heading, follows in _stretches(text, headings):
         mark, ranked = marks.get(start, ("", False))
         if numbered := _NUMBERING.match(text, start, end):
             start = numbered.end()  # "3.2 Managers approve trips."
@@ -135,9 +135,7 @@ def _item(line: _Line) -> tuple[int, str] | None:
 _Span = tuple[int, int]
 
 
-def _stretches(
-    text: str, language: str, headings: Set[str]
-) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
+def _stretches(text: str, headings: Set[str]) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
     """Return start, end, introduction and heading of each part, and whether it continues the one before."""
     heading: _Span | None = None
     lead: _Span | None = None
@@ -151,10 +149,10 @@ def _stretches(
         goes_on = items and bool(block) and plain and line.text[:1].isspace() and item is None
         if block and not goes_on and (not plain or item or above or items):
             introduced = lead if items else None
-            yield from _of_block(text, block, introduced, heading, language, items)
+            yield from _of_block(text, block, introduced, heading, items)
             last = block[-1].text.rstrip()
             if not items:
-                lead = _introduction(text, block, language) if last.endswith((":", "：")) else None
+                lead = _introduction(text, block) if last.endswith((":", "：")) else None
             block = []
         if not plain:
             items = False
@@ -188,18 +186,18 @@ def _lines(text: str) -> Iterator[_Line]:
         offset += len(line)
 
 
-def _introduction(text: str, block: Sequence[_Line], language: str) -> _Span:
+def _introduction(text: str, block: Sequence[_Line]) -> _Span:
     """Return the last sentence of a paragraph that ends in a colon."""
     start, end = block[0].start, block[-1].end
-    first, last = sentences.split(text[start:end], language)[-1]
+    first, last = sentences.split(text[start:end])[-1]
     return start + first, start + last
 
 
 def _of_block(
-    text: str, block: Sequence[_Line], lead: _Span | None, heading: _Span | None, language: str, items: bool
+    text: str, block: Sequence[_Line], lead: _Span | None, heading: _Span | None, items: bool
 ) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
     start, end = block[0].start, block[-1].end
-    spans = [(start + first, start + last) for first, last in sentences.split(text[start:end], language)]
+    spans = [(start + first, start + last) for first, last in sentences.split(text[start:end])]
     if items:
         yield start, end, lead, heading, False
         if lead is None and len(spans) > 1:

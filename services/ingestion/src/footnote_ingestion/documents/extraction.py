@@ -63,7 +63,6 @@ class Extraction:
         workers: WorkerPool,
         scratch: Path,
         limits: Limits,
-        keep: bool,
     ) -> None:
         self._documents = documents
         self._permissions = permissions
@@ -71,7 +70,6 @@ class Extraction:
         self._workers = workers
         self._scratch = scratch
         self._limits = limits
-        self._keep = keep
         self._killed = KilledParses()
         parsers.version()  # reads files, once: here instead of amid a call
 
@@ -137,7 +135,7 @@ class Extraction:
 
     async def keep(self, stored: Stored, frames: Sequence[tuple[bytes, bytes]], limits: Limits) -> None:
         """Keep a file's parsed blocks and tables for later, if that saves more than it costs."""
-        if not self._keep or _cheap_to_parse(newest(stored.document)):
+        if _cheap_to_parse(newest(stored.document)):
             return
         async with temporary(self._scratch) as path, temporary(self._scratch) as tables:
             spooled = FrameFile(path)
@@ -227,7 +225,7 @@ class Extraction:
                             await in_thread(write_part, tables, payload)
                         else:
                             await spooled.append(kind, payload)
-            keep = self._keep and not _cheap_to_parse(document)
+            keep = not _cheap_to_parse(document)
             if keep:
                 await spooled.spill()
         except Exception as error:
