@@ -16,8 +16,8 @@ from footnote.edge.v1.evaluations_pb2 import (
 from footnote_kit.printable import printable_line
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
-from footnote_cli.listing import read_all
+from footnote_cli.console import print_json
+from footnote_cli.listing import read_all, show_list
 from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
@@ -32,12 +32,8 @@ async def runs(
     """List the runs that `eval answers --save` kept with a collection, newest first."""
     request = ListEvaluationRunsRequest(collection=collection)
     items = await read_all(session, session.stub.ListEvaluationRuns, request, "runs")
-    if session.as_json:
-        print_json({"runs": [as_dict(item) for item in items]})
-    elif items:
-        session.out.print(_table(items))
-    else:
-        session.out.print("No runs are kept. Keep one: footnote eval answers QUESTIONS.jsonl -c COLLECTION --save")
+    none = "No runs are kept. Keep one: footnote eval answers QUESTIONS.jsonl -c COLLECTION --save"
+    show_list(session, "runs", items, _table, none)
 
 
 @connected("footnote eval delete-run")

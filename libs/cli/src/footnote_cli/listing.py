@@ -1,6 +1,6 @@
 """Reads whole lists, page by page, and finds a document by its file's name or the last conversation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
@@ -8,6 +8,7 @@ from footnote.edge.v1.conversations_pb2 import ListConversationsRequest
 from footnote.edge.v1.documents_pb2 import Document, ListDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection
 
+from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
@@ -26,6 +27,14 @@ async def read_all(session: Session, method: Callable[..., Any], request: Any, f
         if not response.next_page_token:
             return items
         request.page_token = response.next_page_token
+
+
+def show_list(session: Session, field: str, items: Sequence[Any], table: Callable[[Any], Any], none: str) -> None:
+    """Print items as JSON under the name `field`, as their table, or the sentence `none` without any."""
+    if session.as_json:
+        print_json({field: [as_dict(item) for item in items]})
+    else:
+        session.out.print(table(items) if items else none, soft_wrap=not items)
 
 
 async def list_collections(session: Session) -> list[Collection]:

@@ -11,7 +11,7 @@ from footnote_kit.printable import printable
 from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
-from footnote_cli.listing import read_all
+from footnote_cli.listing import read_all, show_list
 from footnote_cli.render import tables, words
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
@@ -28,12 +28,7 @@ async def list_(
     """List a document's chunks in reading order."""
     request = ListChunksRequest(document_id=await listing.document_id(session, document_id))
     chunks: list[Chunk] = await read_all(session, session.stub.ListChunks, request, "chunks")
-    if session.as_json:
-        print_json({"chunks": [as_dict(chunk) for chunk in chunks]})
-    elif chunks:
-        session.out.print(tables.chunks(chunks))
-    else:
-        session.out.print("The document has no chunks that are searched.")
+    show_list(session, "chunks", chunks, tables.chunks, "The document has no chunks that are searched.")
 
 
 @app.command()

@@ -15,9 +15,9 @@ from footnote.types.v1.collection_pb2 import Collection, Grant
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
+from footnote_cli.console import print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.listing import list_collections
+from footnote_cli.listing import list_collections, show_list
 from footnote_cli.operating import exit_if_failed, follow_operation, show_end
 from footnote_cli.render import tables
 from footnote_cli.session import Session
@@ -65,12 +65,8 @@ UnsetOption = Annotated[
 async def list_(session: Session) -> None:
     """List the collections you can see."""
     items = await list_collections(session)
-    if session.as_json:
-        print_json({"collections": [as_dict(item) for item in items]})
-    elif items:
-        session.out.print(tables.collections(items))
-    else:
-        session.out.print("There are no collections yet. Make one by adding documents: footnote ingest PATH")
+    none = "There are no collections yet. Make one by adding documents: footnote ingest PATH"
+    show_list(session, "collections", items, tables.collections, none)
 
 
 @app.command()

@@ -29,7 +29,7 @@ from footnote_cli.command import connected
 from footnote_cli.commands import ask as asking
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.listing import read_all
+from footnote_cli.listing import read_all, show_list
 from footnote_cli.render import answer as drawing
 from footnote_cli.render import tables
 from footnote_cli.render.answer import computation
@@ -57,14 +57,12 @@ async def list_(
     """List your conversations, the latest first."""
     request = ListConversationsRequest(query=query)
     items = await read_all(session, session.stub.ListConversations, request, "conversations")
-    if session.as_json:
-        print_json({"conversations": [as_dict(item) for item in items]})
-    elif items:
-        session.out.print(tables.conversations(items))
-    elif query:
-        session.out.print("No conversation has that in its title or its messages.")
-    else:
-        session.out.print("There are no conversations yet. Begin one: footnote ask QUESTION --new-conversation")
+    none = (
+        "No conversation has that in its title or its messages."
+        if query
+        else "There are no conversations yet. Begin one: footnote ask QUESTION --new-conversation"
+    )
+    show_list(session, "conversations", items, tables.conversations, none)
 
 
 @app.command()

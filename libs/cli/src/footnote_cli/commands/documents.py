@@ -35,7 +35,7 @@ from footnote_cli.command import connected
 from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
 from footnote_cli.errors import usage_error
 from footnote_cli.following import follow_collection, follow_document
-from footnote_cli.listing import list_documents
+from footnote_cli.listing import list_documents, show_list
 from footnote_cli.operating import follow_operation, show_end
 from footnote_cli.render import tables, words
 from footnote_cli.render.text import moment, plural, size
@@ -110,16 +110,12 @@ async def list_(
         outdated=outdated,
     )
     items = await list_documents(session, request)
-    if session.as_json:
-        print_json({"documents": [as_dict(item) for item in items]})
-    elif items:
-        session.out.print(tables.documents(items))
-    else:
-        session.out.print(
-            "There are no such documents."
-            if name or state or collection or tag or kind or language or since or before or outdated
-            else "There are no documents yet. Add some: footnote ingest PATH"
-        )
+    none = (
+        "There are no such documents."
+        if name or state or collection or tag or kind or language or since or before or outdated
+        else "There are no documents yet. Add some: footnote ingest PATH"
+    )
+    show_list(session, "documents", items, tables.documents, none)
 
 
 @app.command()

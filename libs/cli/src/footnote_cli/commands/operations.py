@@ -12,9 +12,9 @@ from footnote.edge.v1.operations_pb2 import (
 )
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
+from footnote_cli.console import print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.listing import read_all
+from footnote_cli.listing import read_all, show_list
 from footnote_cli.operating import exit_if_failed, follow_operation, kind_of, sentence_of, show_end, state_of
 from footnote_cli.render import tables
 from footnote_cli.render.fitted import FittedTable
@@ -50,12 +50,7 @@ async def list_(
         collection=collection,
     )
     items = await read_all(session, session.stub.ListOperations, request, "operations")
-    if session.as_json:
-        print_json({"operations": [as_dict(item) for item in items]})
-    elif items:
-        session.out.print(_table(items))
-    else:
-        session.out.print("There are no such operations.")
+    show_list(session, "operations", items, _table, "There are no such operations.")
 
 
 @app.command()

@@ -16,9 +16,9 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json, read_input
+from footnote_cli.console import print_json, read_input
 from footnote_cli.errors import usage_error
-from footnote_cli.listing import read_all
+from footnote_cli.listing import read_all, show_list
 from footnote_cli.operating import follow_operation, show_end
 from footnote_cli.render import tables
 from footnote_cli.render.fitted import FittedTable
@@ -103,12 +103,7 @@ async def list_(
     """List the sources of the collections that you may write to."""
     request = pb.ListSourcesRequest(collection=collection)
     found = await read_all(session, session.stub.ListSources, request, "sources")
-    if session.as_json:
-        print_json({"sources": [as_dict(item) for item in found]})
-    elif found:
-        session.out.print(_table(found))
-    else:
-        session.out.print("There are no sources. Add one with: footnote sources add", soft_wrap=True)
+    show_list(session, "sources", found, _table, "There are no sources. Add one with: footnote sources add")
 
 
 @app.command()
@@ -135,17 +130,7 @@ async def items(
     states = [pb.SourceItemState.Value(f"SOURCE_ITEM_STATE_{word.upper()}") for word in state or ()]
     request = pb.ListSourceItemsRequest(source_id=source_id, states=states)
     found = await read_all(session, session.stub.ListSourceItems, request, "items")
-    if session.as_json:
-        print_json({"items": [as_dict(item) for item in found]})
-        return
-    table = FittedTable("Item", "State", "Why", "Document", "Since", optional=("Since", "Document"), whole=("State",))
-    for item in found:
-        why = printable_line(item.message)
-        table.add_row(
-            printable_line(item.item), enum_word(pb.SourceItemState, item.state), why, item.document_id,
-            moment(item.sync_time),
-        )  # fmt: skip
-    session.out.print(table)
+    show_list(session, "items", found, _items, "There are no such items.")
 
 
 @app.command()
@@ -310,6 +295,17 @@ def _table(found: list[pb.Source]) -> FittedTable:
         table.add_row(
             printable_line(source.name), source.kind, source.collection, state,
             f"{source.items_in_step} of {source.items}", moment(source.in_step_time), source.id,
+        )  # fmt: skip
+    return table
+
+
+def _items(found: list[pb.SourceItem]) -> FittedTable:
+    table = FittedTable("Item", "State", "Why", "Document", "Since", optional=("Since", "Document"), whole=("State",))
+    for item in found:
+        why = printable_line(item.message)
+        table.add_row(
+            printable_line(item.item), enum_word(pb.SourceItemState, item.state), why, item.document_id,
+            moment(item.sync_time),
         )  # fmt: skip
     return table
 

@@ -27,7 +27,7 @@ from footnote_cli.addresses import DEFAULT_ADDRESS, check_address
 from footnote_cli.command import connected, run
 from footnote_cli.console import as_dict, make_console, print_json
 from footnote_cli.errors import EXIT_FAILED, CommandError, explain, usage_error
-from footnote_cli.listing import read_all
+from footnote_cli.listing import read_all, show_list
 from footnote_cli.render import tables
 from footnote_cli.render import usage as drawn
 from footnote_cli.render.progress import indexing_work
@@ -122,12 +122,8 @@ async def usage(
     """Show your storage and today's usage, and your tenant's limits."""
     if by_user:
         users = await read_all(session, session.stub.ListUserUsage, ListUserUsageRequest(), "users")
-        if session.as_json:
-            print_json({"users": [as_dict(user) for user in users]})
-        elif users:
-            session.out.print(drawn.users(users))
-        else:
-            session.out.print("No user has stored documents or used anything today.")
+        none = "No user has stored documents or used anything today."
+        show_list(session, "users", users, drawn.users, none)
         return
     response: GetUsageResponse = await session.call(session.stub.GetUsage, GetUsageRequest())
     if session.as_json:
