@@ -125,11 +125,57 @@ async def test_the_cells_are_those_that_went_in(tables: Tables) -> None:
         ("The two items with the highest Price", 'SELECT "Item", "Price (€)" FROM {0} ORDER BY 2 LIMIT 2'),
         ("How many items have over 50 Units in stock.csv?", 'SELECT COUNT(*) FROM {0} WHERE "Units" < 50'),
         ("How many items have over 50 Units in stock.csv?", 'SELECT COUNT(*) FROM {0} WHERE "Units" > 5'),
+        ("What is the total of Units in Lyon in stock.csv?", 'SELECT SUM("Units") FROM {0} WHERE "Town" >= \'Lyon\''),
+        ("What is the total of Units in stock.csv?", 'SELECT SUM("Units") FROM {0} WHERE "Units" > "Units" - 1'),
+        ("What is the total of Units in stock.csv?", 'SELECT SUM("Units") FROM {0} WHERE "Units" = "Price (€)"'),
+        ("What is the total of Units in stock.csv?", 'SELECT -SUM("Units") FROM {0}'),
+        ("What is the average of Units in stock.csv?", 'SELECT ROUND(AVG("Units")) FROM {0}'),
+        ("Which Item has the highest Units in stock.csv?",
+         'SELECT "Item", "Units" FROM {0} ORDER BY CAST("Units" AS VARCHAR) DESC LIMIT 1'),
+        ("Which Item has the highest Units in stock.csv?",
+         'SELECT "Item", "Units" FROM {0} ORDER BY "Item" DESC LIMIT 1'),
+        ("Which Item has the highest Units in stock.csv?",
+         'SELECT "Item", "Units" FROM {0} ORDER BY "Town" DESC LIMIT 1'),
+        ("What is the total of Units in stock.csv in 2025?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" >= DATE \'2025-03-04\''),
+        ("What is the total of Units in stock.csv on 2025-03-04?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" BETWEEN DATE \'2025-03-04\' AND DATE \'2025-04-03\''),
+        ("What is the total of Units in stock.csv between 2025-03-02 and 2025-03-04?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" >= DATE \'2025-03-02\' AND "Seen" < DATE \'2025-03-04\''),
     ],
-)
+)  # fmt: skip
 async def test_wrong_statements_are_never_taken_for_what_was_asked(tables: Tables, question: str, query: str) -> None:
     answer = await tables.computed(question, query)
     assert answer.problem or answer.computation.doubts
+
+
+@pytest.mark.parametrize(
+    ("question", "query", "said"),
+    [
+        ("What is the total of Units in stock.csv in March 2025?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" BETWEEN DATE \'2025-03-01\' AND DATE \'2025-03-31\'',
+         "Sum of Units where Seen BETWEEN 2025-03-01 AND 2025-03-31: 1823"),
+        ("What is the total of Units in stock.csv on 4 March 2025?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" = DATE \'2025-03-04\'',
+         "Sum of Units where Seen = 2025-03-04: 210"),
+        ("What is the total of Units in stock.csv between 2025-03-02 and 2025-03-04?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" >= DATE \'2025-03-02\' AND "Seen" < DATE \'2025-03-05\'', "609"),
+        ("What is the total of Units in stock.csv after 2025-03-04?",
+         'SELECT SUM("Units") FROM {0} WHERE "Seen" > DATE \'2025-03-04\'', "1025"),
+        ("Which Item has the highest Units in stock.csv?",
+         'SELECT "Item", ROUND("Units", 2) AS u FROM {0} ORDER BY u DESC LIMIT 1', "I-60: 60"),
+    ],
+)  # fmt: skip
+async def test_what_the_words_mean_leaves_no_doubt(tables: Tables, question: str, query: str, said: str) -> None:
+    answer = await tables.computed(question, query)
+    assert said in answer.computation.text
+    assert answer.computation.confirmed
+    assert not answer.computation.doubts
+
+
+async def test_texts_are_said_as_they_stand(tables: Tables) -> None:
+    answer = await tables.computed("How many?", """SELECT COUNT(*) FROM {0} WHERE "Town" <> 'L''Aigle "x"'""")
+    assert answer.computation.formula.endswith('Town <> L\'Aigle "x"')
 
 
 @pytest.mark.parametrize(

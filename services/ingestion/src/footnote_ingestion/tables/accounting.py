@@ -16,7 +16,9 @@ from footnote_text.stopwords import STOP_WORDS
 from sqlglot import exp
 
 from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.accounted_days import bounds_of, is_day
 from footnote_ingestion.tables.asked_numbers import number_of, numbers_of
+from footnote_ingestion.tables.asked_periods import AskedPeriods
 from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.forms import Subject
 
@@ -24,8 +26,8 @@ _MOST_NAMED, _SHORT = 12, 4
 _PLAIN: tuple[type[exp.Expr], ...] = (
     exp.Select, exp.From, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Limit, exp.Table, exp.TableAlias, exp.Alias,
     exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Paren, exp.And, exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE,
-    exp.In, exp.Sum, exp.Avg, exp.Count, exp.Min, exp.Max, exp.Cast, exp.DataType, exp.Neg, exp.Round, exp.Join,
-    exp.Sub, exp.Coalesce, exp.Boolean,
+    exp.Between, exp.In, exp.Sum, exp.Avg, exp.Count, exp.Min, exp.Max, exp.Cast, exp.DataType, exp.Neg, exp.Round,
+    exp.Join, exp.Sub, exp.Coalesce, exp.Boolean,
 )  # fmt: skip
 _DOES: dict[str, tuple[type[exp.Expr], ...]] = {
     "total": (exp.Sum, exp.Count), "average": (exp.Avg,), "count": (exp.Count, exp.Sum), "above": (exp.GT, exp.GTE),
@@ -36,6 +38,12 @@ _NEEDS: tuple[tuple[type[exp.Expr], tuple[str, ...]], ...] = (
     (exp.Sub, ("comparison",)), (exp.Join, ("comparison",)), (exp.Group, ("per",)),
 )  # fmt: skip
 """What stands in a statement only where the question has a word for it."""
+_COMPARED: dict[type[exp.Expr], set[str]] = {
+    exp.GT: {"above"}, exp.GTE: {"above"}, exp.LT: {"below"}, exp.LTE: {"below"}, exp.EQ: set(), exp.Between: set(),
+}  # fmt: skip
+"""Comparisons with the words for them."""
+_LEAST_DIGITS = 2
+"""Digits behind the point; rounded to fewer, a share is another number."""
 
 
 @dataclass(slots=True)
@@ -82,11 +90,13 @@ class _Accounting:
         self._others = others
         self._stop = {fold(word) for word in STOP_WORDS.get(words.code, ())}
         self._taken: set[int] = set()
+        self._are_days_meant = False
         self._found = Discrepancies()
 
     def discrepancies(self) -> Discrepancies:
         self._files()
         said = self._forms()
+        self._days()
         self._texts()
         self._numbers(said)
         self._headers()
@@ -119,24 +129,28 @@ class _Accounting:
             )
         return any(self._has(kind) for kind in _DOES[form])
 
+    def _days(self) -> None:
+        """Take the words of days and periods if the statement's days are those that they mean."""
+        for subject in self._subjects:
+            asked = AskedPeriods(self._asked, subject, self._words.tables, self._words.code, self._taken)
+            by_header = {one: self._hits(subject.headers[one], set()) for one in subject.dates}
+            filters = asked.placed(by_header, compares=False).filters
+            meant = {(one.column, one.op): one.value for one in filters}
+            if meant and meant == bounds_of(self._tree, subject):
+                self._taken |= asked.places
+                self._are_days_meant = True
+
     def _texts(self) -> None:
         """Take the texts that the statement looks for; one that the question does not name is a doubt."""
         for node in self._tree.find_all(exp.Literal):
             if not node.is_string or _leaves_out(node):
                 continue
             text = node.name.strip("%")
-            if _is_date(node):
-                if not self._day(text):
+            if is_day(node.parent):
+                if not self._are_days_meant:
                     self._found.not_asked.append(text)
             elif not self._take(forms.tokens(text), exact=False):
                 self._found.not_asked.append(text)
-
-    def _day(self, text: str) -> bool:
-        """Take the numbers of a day; its year must be named, the name of its month is not known here."""
-        parts = [int(one) for one in forms.tokens(text) if one.isdecimal()]
-        places = [at for at, one in enumerate(self._asked) if one.isdecimal() and int(one) in parts]
-        self._taken.update(places)
-        return bool(parts) and any(int(self._asked[at]) == parts[0] for at in places)
 
     def _numbers(self, said: set[str]) -> None:
         for node in self._tree.find_all(exp.Literal):
@@ -217,11 +231,27 @@ class _Accounting:
                 self._found.not_asked.append(node.key.upper())
             elif isinstance(node, exp.Select) and node.args.get("distinct"):
                 self._found.not_asked.append("DISTINCT")
+            elif _changes_numbers(node) or (type(node) in _COMPARED and _compares_more(node, said)):
+                self._found.not_asked.append(node.sql("duckdb"))
         for kind, needed in _NEEDS:
             if self._has(kind) and not said & set(needed):
                 self._found.not_asked.append(kind.__name__.upper())
-        if self._has(exp.Limit) and not said & {"highest", "lowest"}:
-            self._found.not_asked.append("LIMIT")
+        if self._has(exp.Limit):
+            self._ordered()
+            if not said & {"highest", "lowest"}:
+                self._found.not_asked.append("LIMIT")
+
+    def _ordered(self) -> None:
+        """Find columns that rows are ordered by and that the question does not name, or without numbers or days."""
+        for one in self._tree.find_all(exp.Ordered):
+            select = one.find_ancestor(exp.Select)
+            for column in _ordering(one, select).find_all(exp.Column):
+                ranks = any(
+                    header.casefold() == column.name.casefold() and at in subject.numeric | subject.dates
+                    for subject in self._subjects for at, header in subject.headers.items()
+                )  # fmt: skip
+                if not (ranks and self._hits(column.name, set())):
+                    self._found.not_asked.append(column.name)
 
     def _rest(self) -> None:
         """Whatever is neither taken nor a word that says nothing was left out."""
@@ -274,8 +304,38 @@ def _alike(word: str, part: str) -> bool:
     )
 
 
-def _is_date(node: exp.Expr) -> bool:
-    return isinstance(node.parent, exp.Cast) and node.parent.is_type("date", "timestamp")
+def _changes_numbers(node: exp.Expr) -> bool:
+    """Return whether a part makes other numbers of those in cells: another sign, fewer digits, or texts of them."""
+    if isinstance(node, exp.Neg):
+        return not isinstance(node.this, exp.Literal)
+    if isinstance(node, exp.Cast):
+        return not is_day(node) and not node.is_type("double")
+    if isinstance(node, exp.Round):
+        digits = node.args.get("decimals")
+        return not isinstance(digits, exp.Literal) or int(digits.name) < _LEAST_DIGITS
+    return False
+
+
+def _compares_more(node: exp.Expr, said: set[str]) -> bool:
+    """Return whether a comparison is none that words of the question ask for, nor one with a day.
+
+    That of a column with a text or number needs no word; nor does that of columns by which tables are joined.
+    """
+    sides = [side for side in node.iter_expressions() if not isinstance(side, exp.Null)]
+    if any(map(is_day, sides)) or said & _COMPARED[type(node)]:
+        return False
+    if not isinstance(node, exp.EQ):
+        return True
+    return sum(side.find(exp.Column) is not None for side in sides) > 1 and node.find_ancestor(exp.Join) is None
+
+
+def _ordering(node: exp.Ordered, select: exp.Select | None) -> exp.Expr:
+    """Return what rows are ordered by; for the place or the name of a selected column, that column."""
+    by: exp.Expr = node.this
+    selected: list[exp.Expr] = select.expressions if select is not None else []
+    if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(selected):
+        return selected[int(by.name) - 1]
+    return next((one for one in selected if isinstance(one, exp.Alias) and one.alias == by.name), by)
 
 
 def least(found: Iterable[Discrepancies]) -> Discrepancies:

@@ -262,7 +262,16 @@ def _ranked(select: exp.Select, words: TableWords) -> str:
 
 
 def _bare(part: exp.Expr) -> str:
-    return part.sql("duckdb").replace('"', "").replace("'", "")
+    """Return a part of a statement for people: names and texts without quotes, days without their type."""
+    return part.transform(_unquoted).sql("duckdb")
+
+
+def _unquoted(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.is_type("date", "timestamp"):
+        node = node.this
+    if isinstance(node, exp.Identifier) or (isinstance(node, exp.Literal) and node.is_string):
+        return exp.Var(this=node.name)
+    return node
 
 
 def _text(formula: str, rows: Sequence[Sequence[object]], columns: Sequence[str], units: Sequence[str]) -> str:
