@@ -41,17 +41,15 @@ _MOST_COMPUTED = 2000
 async def compute(question: Question, draft: Draft) -> Draft:
     """Compute the answer from tables; without one, the passages answer the question.
 
-    Tables are tried if the question's words ask for a computation, without a model also those of passages below the
-    search's floor; and, where a model answers or generation reads questions by meaning, if the best passage is from a
-    table.
+    Tables are tried if the question's words ask for a computation, also those of passages below the search's floor;
+    and, where a model answers or generation reads questions by meaning, if the best passage is from a table.
     """
     answerer = await draft.answerer
     begins = (answerer.is_model or answerer.reads_tables) and table_answer.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or begins):
         return draft
-    chunks = draft.found.chunks
-    if not chunks and not answerer.is_model:  # the bounds of what a model may be sent are those of passages found
-        chunks = await below_floor(question, draft)
+    # What a model may be sent is bounded by all collections searched, so passages below the floor are within it.
+    chunks = draft.found.chunks or await below_floor(question, draft)
     computation, usage = await _computation(question, draft, chunks)
     draft = replace(draft, usage=draft.usage_with(usage))
     strict = (await draft.settings).model.strict
