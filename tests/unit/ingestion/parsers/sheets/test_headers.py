@@ -169,6 +169,12 @@ GRIDS: dict[str, tuple[Grid, list[str], dict[str, tuple[str, ...]]]] = {
         [],
         {"A1": (), "B2": (), "C3": ()},
     ),
+    "rising amounts beside remarks, and no header": (
+        [["Ann", 28417, 28672, 28780, "by post"], ["Bea", 16708, 16543, 16334, "by hand"],
+         ["Cid", 5946, 6104, 5861, "by post"]],
+        [],
+        {"B1": (), "D2": (), "E3": ()},
+    ),
     "a section between header and rows": (
         [["Item", "2021", "2022"], ["Assets", None, None], ["Cash", 10.5, 11], ["Stock", 20, 21.5], ["Land", 7, 8]],
         [],
@@ -342,6 +348,25 @@ def test_a_column_that_was_empty_above_a_blank_row_keeps_its_header(tmp_path: Pa
     found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
     assert found["C5"] == ("Coast",)
     assert found["D7"] == (), "figures where texts were: another table"
+
+
+def test_codes_below_a_blank_row_keep_the_header_of_a_total_without_one(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Code", "Town", "Age", "2020", "2021"], ["Whole", None, "0-14", 250.5, 262.5], [None, None, "15+", 180.5, 190],
+        [None], [601, "Mill", "0-14", 70.5, 80], [None, None, "15+", 75, 77.5],
+    ]  # fmt: skip
+    workbook(tmp_path / "a.xlsx", grid, [])
+    found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
+    assert (found["A5"], found["D6"]) == (("Code",), ("2020",))
+
+
+def test_rows_of_another_table_take_no_header_from_the_one_above(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Town", "Homes", "Shops"], ["Ghent", 250, 90], ["Mons", 180, 60], [None], ["Other"], [None], ["Namur", 80, 6],
+    ]  # fmt: skip
+    workbook(tmp_path / "a.xlsx", grid, [])
+    found = kept(WorkbookParser(), tmp_path / "a.xlsx")
+    assert [row.table.number for row in found] == [1, 1, 2]
 
 
 def test_rows_are_named_by_cells_that_go_on_below_and_beside_codes(tmp_path: Path) -> None:

@@ -208,7 +208,8 @@ class GridWriter:
         mine = own[len(rows) - len(below) :]
         paths = self._headers or [()] * max(len(row) for row in mine)
         if self._table is None or found is not None or self._table.headers != paths:
-            number = 0 if self._table is None or found is not None else self._table.number
+            goes_on = self._table is not None and found is None and not any(self._table.headers)
+            number = self._table.number if self._table is not None and goes_on else 0
             naming = frozenset({0}) if self._pairs else naming_columns([values for _, values, _, _ in below])
             self._table = TableRows(self._out, paths, naming=naming, said=above, number=number)
             self._names = RowNames(naming)
@@ -234,6 +235,7 @@ class GridWriter:
         """Return whether the table header above fits these rows: same columns, figures in the same places.
 
         Names alone may precede or separate them, as for sections. Columns that were empty so far may hold anything.
+        Codes may stand left of the figures, where a total has its name.
         """
         widths = [_width(row[1]) for row in rows if filled_cells(row[1]) > 1]
         if not self._headers or not widths or max(widths) > len(self._headers):
@@ -243,7 +245,8 @@ class GridWriter:
         figures = _figures(own)
         if figures <= self._figures or not self._figures:
             return True
-        return bool(figures & self._figures) and not (figures - self._figures) & self._texts
+        codes = range(min(self._figures)) if self._figures <= figures else range(0)
+        return bool(figures & self._figures) and not (figures - self._figures).difference(codes) & self._texts
 
     def _names_again(self, values: Sequence[str], covered: frozenset[int]) -> bool:
         """Return whether a row may be another header: different texts in most columns that otherwise hold figures."""

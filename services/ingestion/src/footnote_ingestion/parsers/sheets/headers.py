@@ -25,6 +25,8 @@ _LONGEST_NAME = 120
 _LONGEST_GROUP = 80
 _NUMBERING = re.compile(r"\(?([0-9]{1,3})[.)]?")
 _LEAST_NUMBERED = 3
+_MOST_DIGITS = 4
+"""Of the number of a column, as of a year; more are those of amounts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,9 @@ def _rises_beside_names(row: Sequence[str], numbers: Sequence[int]) -> bool:
     counted = [row[column] for column in numbers]
     if len(numbers) < _LEAST_NUMBERED or not all(text.isascii() and text.isdecimal() for text in counted):
         return False
-    rising = all(int(one) < int(other) for one, other in pairwise(text[:10] for text in counted))
+    if any(len(text) > _MOST_DIGITS for text in counted):
+        return False
+    rising = all(int(one) < int(other) for one, other in pairwise(counted))
     return rising and any(kind_of(text) == "t" for text in row[numbers[0] + 1 :])
 
 
