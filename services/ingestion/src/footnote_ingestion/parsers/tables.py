@@ -135,7 +135,8 @@ def _is_label(text: str) -> bool:
 def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
     """Return the columns that name the rows: the first that distinguish them, or a number with the name beside it.
 
-    Plain numbers alone distinguish no names: rows that are counted are named by the columns beside as well.
+    Where none do, as rows come again, they are those that distinguish most. Plain numbers alone distinguish no names:
+    rows that are counted are named by the columns beside as well.
     """
     seen: list[tuple[str, ...]] = [() for _ in rows]
     apart = list(seen)
@@ -144,6 +145,7 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
         return frozenset()
     named = False
     found: frozenset[int] = frozenset()
+    most, best = 0, 1
     for column in range(min(width - 1, _MOST_NAMING)):
         texts = [row[column] if column < len(row) else "" for row in rows]
         figures = sum(looks_numeric(text) and not looks_like_year(text) and not is_range(text) for text in texts)
@@ -160,12 +162,14 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
             apart[at] = apart[at] if plain else (*apart[at], above)
         if named and len(set(apart)) == len(apart):
             return frozenset(range(column + 1))
+        if not plain and len(set(seen)) > most:
+            most, best = len(set(seen)), column + 1
         if named and not (plain or found) and len(set(seen)) == len(seen):
             found = frozenset(range(column + 1))
             first = [names[0] for names in seen]
             if len(set(first)) == len(first) and first[0] not in ("0", "1"):
                 return found  # identifiers, and no count of the rows
-    return found or frozenset({0})
+    return found or frozenset(range(best))
 
 
 def _repeats(names: Sequence[tuple[str, ...]], with_more: Sequence[tuple[str, ...]]) -> bool:

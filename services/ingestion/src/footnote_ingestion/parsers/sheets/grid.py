@@ -10,6 +10,7 @@ from footnote_ingestion.parsers.rows import Headers, SheetPlaces, Span, TableRow
 from footnote_ingestion.parsers.sheets import headers
 from footnote_ingestion.parsers.sheets.beside import captions, tables_beside
 from footnote_ingestion.parsers.sheets.headers import filled_cells, kind_of
+from footnote_ingestion.parsers.sheets.held import may_head, names_more
 from footnote_ingestion.parsers.sheets.row_names import RowNames
 from footnote_ingestion.parsers.tables import (
     HEADER_SEPARATOR,
@@ -23,8 +24,6 @@ from footnote_ingestion.parsers.tables import (
 )
 
 _SEARCH = 25
-_HEADER_ALONE = 8
-_HEADER_WITHOUT_MERGES = 3
 _LEAST_NAMED = 3
 _MOST_HELD = 4
 """Parts between blank rows that are held as one header's possible rows: each is tried as its beginning."""
@@ -131,14 +130,15 @@ class GridWriter:
         """Settle the rows read so far, or hold them: blank rows may be inside a header, or between it and its body."""
         rows, self._pending = self._pending, []
         kept = rows[-1][0] <= max(self._lasting, default=-1)
-        if _may_head(rows, kept=kept) and self._may_hold(rows):
+        own = _owns(rows)
+        if may_head(own, [bool(row[2]) for row in rows], kept=kept) and self._may_hold(own):
             self._alone.append(rows)
             return
         parts, self._alone = [*self._alone, rows], []
         for at in range(len(parts) - 1):
             above = [row for part in parts[at:-1] for row in part]
             found = self._find([*above, *rows])
-            if found is not None and found.body == len(above):
+            if found is not None and found.first < len(above) <= found.body:
                 parts[at:] = [[*above, *rows]]
                 break
         for part in parts[:-1]:
@@ -147,8 +147,8 @@ class GridWriter:
             self._settle_held()
         self._settle(parts[-1])
 
-    def _may_hold(self, rows: list[Row]) -> bool:
-        return not self._alone or (len(self._alone) < _MOST_HELD and _names_more(rows, self._alone[-1]))
+    def _may_hold(self, own: list[Sequence[str]]) -> bool:
+        return not self._alone or (len(self._alone) < _MOST_HELD and names_more(own, _owns(self._alone[-1])))
 
     def _find(self, rows: list[Row]) -> headers.Header | None:
         known = next((at for at, row in enumerate(rows[:-1]) if row[0] in self._known), None)
@@ -306,7 +306,8 @@ class GridWriter:
 
     def _section(self, values: Sequence[str], own: Sequence[str]) -> None:
         """Take a row that has one cell as the possible name of a section."""
-        self._names.section(next(filter(None, own), ""), across=filled_cells(values) * 2 > len(self._headers))
+        column, name = next(((at, text) for at, text in enumerate(own) if text), (0, ""))
+        self._names.section(name, column, across=filled_cells(values) * 2 > len(self._headers))
 
     def _text(self, values: Sequence[str], above: Sequence[str]) -> tuple[str, list[Span]]:
         """Return a row's text, its first value after the names `above` it, and where its values are."""
@@ -353,30 +354,6 @@ def _own(values: Sequence[str], covered: frozenset[int]) -> Sequence[str]:
 
 def _owns(rows: Sequence[Row]) -> list[Sequence[str]]:
     return [_own(values, covered) for _, values, covered, _ in rows]
-
-
-def _may_head(rows: Sequence[Row], *, kept: bool) -> bool:
-    """Return whether rows before a blank row may be a header, below titles, of rows that follow.
-
-    More than a few must be `kept` above the rest by the file, or group their columns by merged cells.
-    """
-    if len(rows) > _HEADER_ALONE:
-        return False
-    own = _owns(rows)
-    titles = next((at for at, row in enumerate(own) if filled_cells(row) > 1), len(own) - 1)
-    if not kept and not all(covered for _, _, covered, _ in rows[titles:-_HEADER_WITHOUT_MERGES]):
-        return False
-    named = [row for row in own[titles:] if not headers.counts_columns(row)]
-    return (
-        all(filled_cells(row) > 1 for row in named)
-        and not any(looks_numeric(one) and len(one) != 4 and not is_range(one) for row in named for one in row)
-        and filled_cells(own[-1]) > 2
-    )
-
-
-def _names_more(rows: Sequence[Row], above: Sequence[Row]) -> bool:
-    """Return whether a single row has more cells than the row above the blank row: names below their groups."""
-    return len(rows) == 1 and filled_cells(_owns(rows)[0]) > filled_cells(_owns(above)[-1])
 
 
 def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:

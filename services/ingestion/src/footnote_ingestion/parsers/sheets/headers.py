@@ -71,7 +71,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     if not named:
         return None
     first = last
-    while first > 0 and _goes_on_above(rows, own, first - 1, figures):
+    while first > 0 and _goes_on_above(rows, own, first - 1, last, figures):
         first -= 1
     levels = [_spread(rows, own, at, last, figures) for at in range(first, last + 1)]
     width = max(len(level) for level in levels)
@@ -97,8 +97,8 @@ def _columns_of_figures(own: Grid) -> frozenset[int]:
     found = set()
     for column in range(width):
         kinds = [kind_of(row[column]) for row in lower if column < len(row)]
-        numbers = sum(kind in ("n", "y") for kind in kinds)
-        if numbers > kinds.count("t"):
+        numbers, words = sum(kind in ("n", "y") for kind in kinds), kinds.count("t")
+        if numbers > words or (numbers == words > 0 and kinds[-1] in ("n", "y")):  # the last may be the only one
             found.add(column)
     return frozenset(found)
 
@@ -135,7 +135,7 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
 def _declared_body(own: Grid, figures: frozenset[int], known_last: int) -> int:
     """Return where the body begins of a declared header: names may go on below it, a pane may keep rows."""
     found = _first_of_body(own, figures)
-    if found and found <= known_last and filled_cells(own[found - 1]) > 1:
+    if found and found <= known_last and any(filled_cells(row) > 1 for row in own[:found]):
         return found
     at = known_last + 1
     while at < len(own) and own[known_last][0] and not own[at][0]:
@@ -226,16 +226,15 @@ def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
 
 
 def _is_section_over_values(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> bool:
-    """Return whether a row is one cell over all columns of figures, all named above it, and a named row is below it."""
-    over = [column for column in figures if column < len(rows[at])]
-    if over and measure_of((rows[at][over[0]],)) is not None:
+    """Return whether a row is one cell over most columns of figures, named above it, and a named row is below it."""
+    text = next(filter(None, own[at]), "")
+    over = [column for column in figures if column < len(rows[at]) and rows[at][column] == text]
+    if filled_cells(own[at]) != 1 or len(over) * 2 <= len(figures) or measure_of((text,)) is not None:
         return False  # a unit is of the columns
-    if filled_cells(own[at]) != 1 or len(over) < len(figures) or len({rows[at][column] for column in over}) != 1:
-        return False
     named = [column for column in over if column < len(own[at - 1]) and own[at - 1][column]]
     below = next((row for row in own[at + 1 :] if any(row)), ())
     first = next((column for column, text in enumerate(below) if text), 0)
-    return len(named) == len(over) > 1 and bool(rows[at][over[0]]) and first < min(figures) and filled_cells(below) > 1
+    return len(named) == len(over) > 1 and first < min(figures) and filled_cells(below) > 1
 
 
 def is_numbering(row: Sequence[str]) -> bool:
@@ -271,7 +270,7 @@ def _is_names(own: Sequence[str], row: Sequence[str], figures: frozenset[int]) -
     return over > 0 and (sum(1 for text in row if text) > 1 or len(figures) == 1)
 
 
-def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> bool:
+def _goes_on_above(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) -> bool:
     """Return whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
     row, mine = rows[at], own[at]
     filled = [column for column, text in enumerate(mine) if text]
@@ -292,23 +291,23 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
         return inside * 2 < len(filled) and any(column in figures for column, text in enumerate(row) if text)
     column = filled[0]
     covers = [other for other, text in enumerate(row) if text == mine[column]]
-    below = rows[at + 1]
     if column == 0:
-        return len(covers) == 1 and below[0] == mine[0] != "" and not own[at + 1][0]  # it covers the rows below too
-    if column < len(below) and below[column] and not own[at + 1][column]:
-        return False  # it stands over the end of a merged group: a unit, or a remark
+        return len(covers) == 1 and rows[at + 1][0] == mine[0] != "" and not own[at + 1][0]  # over the rows below too
+    named = any(text for row in rows[at + 1 : last + 1] for text in row[column : column + 1])
+    if len(covers) == 1 and named:  # else a unit, a remark or a title
+        return _spread(rows, own, at, last, figures).count(mine[column]) > 1
     return len(covers) > 1 or column in figures
 
 
 def _begins_inside(rows: Grid, own: Grid, at: int, column: int) -> bool:
-    """Return whether a merged cell begins over the inside of a group below: it heads no columns, as a title's part."""
-    row, mine = rows[at], own[at]
-    if column + 1 >= len(row) or mine[column + 1] or row[column + 1] != row[column]:
-        return False
+    """Return whether a cell begins over the inside of a merged group below: it heads no columns, as a title's part."""
     below = next((one for one in range(at + 1, len(rows)) if any(rows[one][column : column + 1])), None)
     if below is None or own[below][column]:
         return False
-    return column > 0 and rows[below][column - 1] == rows[below][column]
+    start = column
+    while start and not own[below][start] and rows[below][start - 1] == rows[below][column]:
+        start -= 1
+    return start < column and not own[at][start]
 
 
 def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) -> Sequence[str]:

@@ -26,10 +26,13 @@ class RowNames:
         self._sections = []
         self._apart, self._adjacent = True, False
 
-    def section(self, name: str, *, across: bool) -> None:
+    def section(self, name: str, column: int, *, across: bool) -> None:
         """Take a row that holds a name and no values; `across`: merged over the values."""
         is_remark = len(name) > _LONGEST_NAME or name.endswith((".", "。"))
-        if (self._apart or across or self._adjacent) and not (is_remark or looks_numeric(name)):
+        is_name = not looks_numeric(name) or looks_like_year(name)
+        if column in self._naming[:-1] and is_name and not is_remark:  # rows below may leave its column empty
+            self._outer = {at: text for at, text in self._outer.items() if at < column} | {column: name.rstrip(":： ")}
+        if (self._apart or across or self._adjacent) and is_name and not is_remark:
             kept = self._sections if self._adjacent else []
             self._sections = [*kept, name.rstrip(":： ")]
             self._adjacent = True
@@ -54,4 +57,4 @@ class RowNames:
             text = values[column]
             if len(text) <= _LONGEST_NAME and (not looks_numeric(text) or looks_like_year(text)):
                 self._outer[column] = values[column]
-        return [*self._sections, *outer]
+        return [*(name for name in self._sections if name not in outer), *outer]
