@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import Row
 from footnote_ingestion.parsers.pdf.names import DEEPER
-from footnote_ingestion.parsers.pdf.rulings import Rule
+from footnote_ingestion.parsers.pdf.rulings import Rule, joined_pieces
 
 _EMPTY_LINE = 0.5
 """How much wider than usual a gap between two rows is if an empty line is in it, as a fraction of the rows' height."""
@@ -29,7 +29,7 @@ def note_blocks(rows: Sequence[Row], across: Sequence[Rule]) -> None:
     drawn = _drawn_above(rows, across, height)
     for at, (row, gap) in enumerate(zip(rows[1:], gaps, strict=True), start=1):
         row.apart = gap > usual + _EMPTY_LINE * height or at in drawn
-    named = [row for row, below in pairwise(rows) if _names_block(row, below)]
+    named = [row for at, row in enumerate(rows[:-1]) if _names_block(row, rows[at + 1 : at + 3])]
     if len(named) == 1:
         _note_own_name(rows, named[0])
     elif all(row.apart for row in named if row is not rows[0]):
@@ -54,7 +54,7 @@ def _drawn_above(rows: Sequence[Row], across: Sequence[Rule], height: float) -> 
     """Return the rows that have a line across the whole table above them; none if most have one, as in a grid."""
     cells = [cell for row in rows for cell in row.cells if cell.text]
     left, right = min(cell.left for cell in cells) + height, max(cell.right for cell in cells) - height
-    whole = [rule.at for rule in across if rule.start < left and rule.end > right]
+    whole = [rule.at for rule in joined_pieces(across, height) if rule.start < left and rule.end > right]
     if not whole:
         return set()
     near = _TOUCHING * height
@@ -66,9 +66,15 @@ def _drawn_above(rows: Sequence[Row], across: Sequence[Rule], height: float) -> 
     return found if 2 * len(found) < len(rows) else set()
 
 
-def _names_block(row: Row, below: Row) -> bool:
-    """Return whether a row has only a name, and the next one, directly below it, begins at the same place."""
-    return not _has_values(row) and _has_values(below) and not below.apart and abs(row.indent - below.indent) <= DEEPER
+def _names_block(row: Row, below: Sequence[Row]) -> bool:
+    """Return whether a row has only a name, and the next one, directly below it, begins at the same place.
+
+    The next one has values, or it is the name of indented rows.
+    """
+    first, *second = below
+    if _has_values(row) or first.apart or abs(row.indent - first.indent) > DEEPER:
+        return False
+    return _has_values(first) or any(_has_values(one) and one.indent > first.indent + DEEPER for one in second)
 
 
 def _has_values(row: Row) -> bool:

@@ -62,7 +62,17 @@ def _touching(down: Sequence[Rule], across: Sequence[Rule]) -> list[_Group]:
 def _without_box(
     down: Sequence[Rule], across: Sequence[Rule], box: Sequence[float]
 ) -> tuple[list[Rule], list[Rule]] | None:
-    """Return the lines within a box that is drawn around them and that none of them touches; None without one."""
+    """Return the lines within a box that is drawn around them and that none of them touches; None without one.
+
+    The tallest lines may be such a box, as around a page; lines across or beyond its sides are then in no table.
+    """
+    tall = max((rule.end - rule.start for rule in down), default=0.0)
+    sides = [rule for rule in down if rule.end - rule.start > tall - NEAR]
+    if sides and sides[0].end - sides[0].start < box[3] - box[1] - NEAR:
+        left, right = min(rule.at for rule in sides), max(rule.at for rule in sides)
+        box = (left, sides[0].start, right, sides[0].end)
+        down = [rule for rule in down if left - NEAR < rule.at < right + NEAR and _is_between(rule, box[1], box[3])]
+        across = [rule for rule in across if _is_between(rule, left, right) and box[1] - NEAR < rule.at < box[3] + NEAR]
     left, bottom, right, top = box
     inner_down = [rule for rule in down if min(abs(rule.at - left), abs(rule.at - right)) > NEAR]
     inner_across = [rule for rule in across if min(abs(rule.at - bottom), abs(rule.at - top)) > NEAR]
@@ -72,6 +82,10 @@ def _without_box(
         rule.start <= bottom + NEAR or rule.end >= top - NEAR for rule in inner_down
     )
     return None if touches else (inner_down, inner_across)
+
+
+def _is_between(rule: Rule, low: float, high: float) -> bool:
+    return low - NEAR < rule.start and rule.end < high + NEAR
 
 
 def _open_side(outermost: float, end: float) -> list[float]:

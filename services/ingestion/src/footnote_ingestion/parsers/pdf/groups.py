@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from footnote_ingestion.parsers.pdf.grids import cell_of
@@ -136,7 +136,8 @@ def in_middle_of_several(
     free = [not any(one.left < right and one.right > left for one in others) for left, right in columns]
     part = _best_over(piece, (home, home + 1), free, columns, lowest)
     off = _off_middle(piece, part, columns, lowest)
-    if part.last == part.first + 1 or off > _RIGHT_OVER * pitch or near < max(_CLEARLY * off, _RIGHT_OVER * pitch):
+    far = min(_RIGHT_OVER * pitch, piece.top - piece.bottom)
+    if part.last == part.first + 1 or off > _RIGHT_OVER * pitch or near < max(_CLEARLY * off, far):
         return None
     return part
 
@@ -255,7 +256,8 @@ def spread_over_repeated(rows: list[list[Part]], width: int) -> None:
                 first -= 1
             firsts.append(first)
         reach = {part.first - first for part, first in zip(row, firsts, strict=True)}
-        if len(reach) == 1 and reach != {0}:
+        spans = {(first, part.last) for part, first in zip(row, firsts, strict=True)}
+        if len(reach) == 1 and reach != {0} and not _are_named(spans, rows, row):
             for parts in flush:
                 for part, first in zip(parts, firsts, strict=True):
                     part.first = first
@@ -276,10 +278,16 @@ def spread_over_periods(rows: Sequence[Sequence[Part]], width: int) -> None:
         groups = [[part for part in row if first <= part.first < first + size] for first in _firsts(start, size, count)]
         if not count or any(len(group) != 1 for group in groups):
             continue
-        if len({cell_of(group[0].piece.words).text for group in groups}) < count:
+        spans = {(first, first + size) for first in _firsts(start, size, count)}
+        if len({cell_of(group[0].piece.words).text for group in groups}) < count or _are_named(spans, rows, row):
             continue
         for (part,), first in zip(groups, _firsts(start, size, count), strict=True):
             part.first, part.last = first, first + size
+
+
+def _are_named(spans: Set[tuple[int, int]], rows: Sequence[Sequence[Part]], own: Sequence[Part]) -> bool:
+    """Return whether a group of columns already has a name in another row: it has no second one."""
+    return any((part.first, part.last) in spans for row in rows if row is not own for part in row)
 
 
 def _firsts(start: int, size: int, count: int) -> range:

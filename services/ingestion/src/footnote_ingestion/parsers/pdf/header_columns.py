@@ -108,7 +108,8 @@ def header_names(
         beside = left and not stub and used and any(_over_two(one, named) for one in rows[:number])
         if not over and not goes_on and not beside and number < boxed:
             break
-        heading.insert(0, cut_headers(over, named, lowest=not heading))
+        whole = heading and by_boxes(over, named, rules.down)  # lines show where a group's name ends
+        heading.insert(0, over if whole else cut_headers(over, named, lowest=not heading))
         stub[:0] = left
         used.insert(0, row)
     parts: list[list[Part]] = []

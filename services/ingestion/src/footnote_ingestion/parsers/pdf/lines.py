@@ -24,6 +24,8 @@ _BREAK = re.compile("\r\n?|\n|\ufffe")
 _BOLD = re.compile(rb"bold|black|heavy|semibold|demi|cmbx|-bd|medi\b", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
 _NAME_BYTES = 96
+_WIDEST = 1.2
+"""Maximum width of a letter as a multiple of its height; wider "words" are several with gaps."""
 _SPACES = frozenset((0x20, 0xA0, 0x0A, 0x0D))
 # Longer lines are not checked for bold type.
 _MAY_BE_HEADING = 90
@@ -190,21 +192,24 @@ class LineReader:
             return []
         if line.rotated:
             left, right = min(box.left, end.left), max(box.right, end.right)
-            return [Word(text, left, right, max(box.top, end.top), min(box.bottom, end.bottom), line)]
-        if end.left < box.left and has_letters(text):
-            box, end = end, box
-        height = max(box.top - box.bottom, 1.0)
-        # Half of the lower one is beside the other, like a full stop beside a letter.
-        shared = min(box.top, end.top) - max(box.bottom, end.bottom)
-        beside = shared > 0.5 * min(height, end.top - end.bottom)
-        apart = not beside or not -height < end.right - box.left < 1.2 * height * len(text)
+            one = Word(text, left, right, max(box.top, end.top), min(box.bottom, end.bottom), line)
+            apart = one.top - one.bottom > _WIDEST * max(right - left, 1.0) * len(text)
+        else:
+            if end.left < box.left and has_letters(text):
+                box, end = end, box
+            height = max(box.top - box.bottom, 1.0)
+            # Half of the lower one is beside the other, like a full stop beside a letter.
+            shared = min(box.top, end.top) - max(box.bottom, end.bottom)
+            beside = shared > 0.5 * min(height, end.top - end.bottom)
+            one = Word(text, box.left, max(end.right, box.left), box.top, box.bottom, line)
+            apart = not beside or not -height < end.right - box.left < _WIDEST * height * len(text)
         if apart and last - first + 1 == len(text):
             middle = len(text) // 2
             return [
                 *self._word(text_page, text[:middle], first, first + middle - 1, line),
                 *self._word(text_page, text[middle:], first + middle, last, line),
             ]
-        return [Word(text, box.left, max(end.right, box.left), box.top, box.bottom, line)]
+        return [one]
 
     def _line(self, text_page: pdfium_calls.Handle, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from footnote_ingestion.parsers.pdf.grids import Cell, Row, cell_of
 from footnote_ingestion.parsers.pdf.lines import Word
@@ -17,7 +17,7 @@ _REGULAR, _LEAST_REGULAR = 0.8, 3
 """Fraction of rows that begin at the same place and have as many lines of names around them, and their minimum."""
 _TOUCHING = 0.1
 """Maximum overlap of two rows' names with each other's column, as a fraction of their height."""
-_SPACE = 0.2
+_SPACE, _HANGING = 0.2, 1.5
 DEEPER = 2.0
 """A name begins this many points to the right of the name that it belongs to."""
 
@@ -177,14 +177,14 @@ def _lines_around(rows: Sequence[Row], at: int, value: Cell) -> tuple[int, int] 
 def joined(rows: Sequence[Row], edge: float) -> list[Row]:
     """Join names that continue in the next row: in lower case, or if both have no values and the first fills its line.
 
-    An indented name is a continuation only if its first word had no room above; else it belongs to a section. `edge` is
-    the end of the column of names.
+    An indented name is a continuation only if its first word had no room above; else it belongs to a section. So is
+    one that had no room if no row below it is indented as far. `edge` is the end of the column of names.
     """
     made: list[Row] = []
-    for row in rows:
+    for row, below in zip_longest(rows, rows[1:]):
         last = made[-1] if made else None
         name = row.cells[0]
-        if last is None or not name.text or not last.cells[0].text or not _goes_on(last, row, edge):
+        if last is None or not name.text or not last.cells[0].text or not _goes_on(last, row, below, edge):
             made.append(row)
         elif _is_bare(last):
             made[-1] = Row([_both(last.cells[0], name), *row.cells[1:]], last.indent, last.lines | row.lines)
@@ -194,7 +194,7 @@ def joined(rows: Sequence[Row], edge: float) -> list[Row]:
     return made
 
 
-def _goes_on(last: Row, row: Row, edge: float) -> bool:
+def _goes_on(last: Row, row: Row, below: Row | None, edge: float) -> bool:
     above, name = last.cells[0], row.cells[0]
     bare, last_bare = _is_bare(row), _is_bare(last)
     if (last_bare and above.text.endswith(":")) or not (bare or last_bare):
@@ -204,7 +204,12 @@ def _goes_on(last: Row, row: Row, edge: float) -> bool:
     deeper = row.indent > last.indent + DEEPER
     if name.text[:1].islower():
         return not (deeper and has_room)
-    return bare and last_bare and not has_room and abs(row.indent - last.indent) < DEEPER
+    if has_room or not bare:
+        return False
+    if last_bare:
+        return abs(row.indent - last.indent) < DEEPER
+    hangs = abs(row.indent - last.indent) < _HANGING * (name.top - name.bottom)
+    return hangs and (below is None or below.indent < row.indent - DEEPER)
 
 
 def _is_bare(row: Row) -> bool:

@@ -167,10 +167,14 @@ def _grid(
         visual_rows(word for word in every if bottom <= (word.top + word.bottom) / 2 < top)
         for top, bottom in pairwise(ys)
     ]
-    # If most rows have a line below them, several lines of words between two lines are one row.
+    # If most rows have a line below them, several lines of words between two lines are one row, unless most are there.
     single = len(parts) >= _MANY and median(len(lines) for lines in parts) <= 1
+    most = sum(map(len, parts)) / 2
     bands = [
-        _band(lines, xs, rules.down, (top + bottom) / 2, named_at=-1 if backwards else 0, single=single)
+        _band(
+            lines, xs, rules.down, (top + bottom) / 2,
+            named_at=-1 if backwards else 0, single=single and len(lines) <= most,
+        )  # fmt: skip
         for lines, (top, bottom) in zip(parts, pairwise(ys), strict=True)
     ]
     spread_down(bands, xs, ys, rules.across, apart=_repeated_heads(bands))

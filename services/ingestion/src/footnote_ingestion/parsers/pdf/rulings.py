@@ -74,7 +74,7 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
             _add(found, min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
         if segments == _RECTANGLE and before == len(found.across) + len(found.down):
             found.fills.append((left.value, bottom.value, right.value, top.value))
-    return Rulings(_whole(found.across), _whole(found.down), found.fills)
+    return Rulings(joined_pieces(found.across), joined_pieces(found.down), found.fills)
 
 
 def edges_of(fills: Sequence[tuple[float, float, float, float]]) -> Rulings:
@@ -86,7 +86,7 @@ def edges_of(fills: Sequence[tuple[float, float, float, float]]) -> Rulings:
     ys = _snapped([edge for _, bottom, _, top in outer for edge in (bottom, top)])
     across = [Rule(ys[at], xs[left], xs[right]) for left, bottom, right, top in outer for at in (bottom, top)]
     down = [Rule(xs[at], ys[bottom], ys[top]) for left, bottom, right, top in outer for at in (left, right)]
-    return Rulings(_whole(across), _whole(down))
+    return Rulings(joined_pieces(across), joined_pieces(down))
 
 
 def _contains(other: tuple[float, float, float, float], one: tuple[float, float, float, float]) -> bool:
@@ -105,15 +105,15 @@ def _snapped(places: list[float]) -> dict[float, float]:
     return found
 
 
-def _whole(rules: list[Rule]) -> list[Rule]:
-    """Join pieces of lines that touch or overlap: many lines are drawn cell by cell."""
+def joined_pieces(rules: Sequence[Rule], gap: float = _TOUCH) -> list[Rule]:
+    """Join pieces of lines less than `gap` points apart: many lines are drawn cell by cell."""
     made: list[Rule] = []
     begun: dict[int, list[int]] = {}  # height in steps -> indexes of its lines in the result
     for rule in sorted(rules, key=lambda rule: (rule.start, rule.at)):
         step = math.floor(rule.at / _TOUCH)
         for near in (step - 1, step, step + 1):
             if near in begun:  # lines that ended earlier do not continue
-                begun[near] = [at for at in begun[near] if rule.start - made[at].end < _TOUCH]
+                begun[near] = [at for at in begun[near] if rule.start - made[at].end < gap]
         for at in (at for near in (step - 1, step, step + 1) for at in begun.get(near, ())):
             one = made[at]
             if abs(one.at - rule.at) < _TOUCH:

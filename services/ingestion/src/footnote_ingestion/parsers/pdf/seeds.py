@@ -13,7 +13,7 @@ from footnote_ingestion.parsers.pdf.lines import Line
 
 _FURTHEST = 5.0
 """Two rows of figures further apart than this, in type sizes, belong to two tables."""
-_SKIPPED, _EVEN = 1.75, 0.1
+SKIPPED, _EVEN = 1.75, 0.1
 """Two rows belong to one table if their distance is less than this multiple of that of rows at even distances."""
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
 _MEASURE = 8.0
@@ -136,7 +136,7 @@ def regions(seeds: list[Line]) -> list[list[Line]]:
         for region in found:
             last = region[-1]
             near = last.bottom - line.top <= _FURTHEST * max(last.size, line.size)
-            if (near or last.top - line.top < _SKIPPED * _pitch(region)) and _share_columns(region, [line]):
+            if (near or last.top - line.top < SKIPPED * pitch(region)) and _share_columns(region, [line]):
                 region.append(line)
                 break
         else:
@@ -146,7 +146,7 @@ def regions(seeds: list[Line]) -> list[list[Line]]:
         above = made[-1] if made else []
         if (
             len(above) == 1
-            and above[0].top - region[0].top < _SKIPPED * _pitch(region)
+            and above[0].top - region[0].top < SKIPPED * pitch(region)
             and _share_columns(above, region)
         ):
             above += region
@@ -155,7 +155,7 @@ def regions(seeds: list[Line]) -> list[list[Line]]:
     return made
 
 
-def _pitch(rows: Sequence[Line]) -> float:
+def pitch(rows: Sequence[Line]) -> float:
     """Return the distance between three or more rows if most of them are at even distances; else 0."""
     if len(rows) < 3:
         return 0.0

@@ -11,7 +11,8 @@ from statistics import median
 from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of, values_of
 from footnote_ingestion.parsers.pdf.headings import is_caption
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.rulings import Rulings, joined_pieces
+from footnote_ingestion.parsers.pdf.seeds import SKIPPED, pitch
 
 Words = Callable[[Line], list[Word]]
 _ABOVE, _ABOVE_RULE = 2.6, 5.0
@@ -19,7 +20,6 @@ _ABOVE, _ABOVE_RULE = 2.6, 5.0
 _UNDER, _PIECES = 0.7, 2.0
 _LEAST_DOWN = 3
 _NEAR = 3.0
-_TOUCH = 1.2
 _ASIDE, _BESIDE = 3.0, 4.0
 _MOST_HEAD_ROWS = 7
 _ON_FOOT, _LEAST_NAMED = 0.1, 0.75
@@ -44,16 +44,9 @@ def drawn_from(rules: Rulings, sides: tuple[float, float], heights: tuple[float,
 def _reach(rules: Rulings, sides: tuple[float, float], heights: tuple[float, float], size: float) -> float:
     """Return the right end of two or more lines across a whole table, also in pieces by column; 0 without any."""
     left, right = sides
-    made: list[Rule] = []
-    for rule in sorted(rules.across, key=lambda rule: (-round(rule.at), rule.start)):
-        last = made[-1] if made else None
-        if last is not None and abs(last.at - rule.at) < _TOUCH and rule.start - last.end < _PIECES * size:
-            made[-1] = Rule(last.at, last.start, max(last.end, rule.end))
-        else:
-            made.append(rule)
     ends = sorted(
         rule.end
-        for rule in made
+        for rule in joined_pieces(rules.across, _PIECES * size)
         if heights[0] - 2 * size < rule.at < heights[1] + _ABOVE_RULE * size
         and rule.start < left + size
         and right < rule.end < right + (right - left)
@@ -94,6 +87,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     ]
     found: list[Line] = []
     edge, count, last = top, 0, top
+    step = pitch(sorted(seeds, key=lambda seed: -seed.top))
     end = _drawn_to(rules, (left, right), top, size)
     start = names_start(lines, seeds, left, size)
     named, figures = _values_begin(seeds, words, start, left, right)
@@ -104,6 +98,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         if (headed and heads[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
         far, aside = line.bottom - edge > _ABOVE * size, line.left < left - _ASIDE * size
+        far = far and line.top - edge >= SKIPPED * step  # rows far apart have their headers as far above
         boxed = _boxed_from(rules, (edge, line.bottom), (start, left, right), size) if far or aside else None
         if far and boxed is None:
             ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1
@@ -220,17 +215,8 @@ def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[fl
     """Return the number of lines across the whole table between two heights, drawn whole or in pieces."""
     width = sides[1] - sides[0]
     found: list[float] = []
-    begun: list[Rule] = []  # for each height, the pieces that end furthest to the right
-    for rule in sorted(rules.across, key=lambda rule: rule.start):
-        if not heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size:
-            continue
-        for at, one in enumerate(begun):
-            if abs(one.at - rule.at) < _TOUCH and rule.start - one.end < _TOUCH:
-                rule = Rule(one.at, one.start, max(one.end, rule.end))
-                begun[at] = rule
-                break
-        else:
-            begun.append(rule)
+    near = [rule for rule in rules.across if heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size]
+    for rule in joined_pieces(near):
         whole = min(rule.end, sides[1]) - max(rule.start, sides[0]) > 0.9 * width
         if (
             whole

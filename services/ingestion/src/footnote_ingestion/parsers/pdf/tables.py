@@ -22,7 +22,7 @@ from footnote_ingestion.parsers.pdf.rotated import is_sideways, turned
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
 from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.rows import TableRows
-from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, naming_columns, row_text
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, looks_like_year, naming_columns, row_text
 
 _MOST_OF_NAME = 200
 
@@ -59,7 +59,8 @@ class Sections:
             if row.indent > last.indent + DEEPER:
                 last.level = False
                 break
-            if (last.level or last.block) and not bare and not self._ended and row.indent > last.indent - DEEPER:
+            inside = (last.block and not row.block) or (last.level and not bare)
+            if inside and not self._ended and row.indent > last.indent - DEEPER:
                 break
             self._open.pop()
         self._ended = row.sums and not bare
@@ -196,10 +197,11 @@ def _may_hold_table(lines: Sequence[Line]) -> bool:
 
 
 def _naming(rows: Sequence[Row]) -> frozenset[int]:
-    """Return the columns that name the rows: the first, and what distinguishes rows beside the same name."""
+    """Return the columns that name the rows: the first, and what distinguishes rows beside the same name or number."""
     texts = [[cell.text for cell in row.cells] for row in rows]
     beside_several = any(above[0] and above[0] == row[0] for above, row in pairwise(texts))
-    return naming_columns(texts) if beside_several else frozenset({0})
+    counted = sum(row[0].isdecimal() and not looks_like_year(row[0]) for row in texts) * 2 > len(texts)
+    return naming_columns(texts) if beside_several or counted else frozenset({0})
 
 
 def _is_full(grid: Grid) -> bool:
