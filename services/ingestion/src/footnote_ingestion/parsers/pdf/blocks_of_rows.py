@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import Row
 from footnote_ingestion.parsers.pdf.names import DEEPER
-from footnote_ingestion.parsers.pdf.rulings import Rule, joined_pieces
+from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings, joined_pieces
 
 _EMPTY_LINE = 0.5
 """How much wider than usual a gap between two rows is if an empty line is in it, as a fraction of the rows' height."""
@@ -35,6 +35,19 @@ def note_blocks(rows: Sequence[Row], across: Sequence[Rule]) -> None:
     elif all(row.apart for row in named if row is not rows[0]):
         for row in named:
             row.block = True
+
+
+def note_sums(rows: Sequence[Row], rules: Rulings, size: float) -> None:
+    """Mark the rows that have a drawn line above their values and a row with values above it."""
+    for above, row in pairwise(rows):
+        values = [cell for cell in row.cells[1:] if cell.text]
+        over = [cell.bottom for cell in above.cells[1:] if cell.text]
+        if values and over:
+            low, high = max(cell.top for cell in values) - 0.5 * size, min(over) + 0.5 * size
+            row.sums = any(
+                low < rule.at < high and rule.start < values[-1].right and rule.end > values[-1].left
+                for rule in rules.across
+            )
 
 
 def _note_own_name(rows: Sequence[Row], name: Row) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from footnote_ingestion.parsers.pdf.blocks_of_rows import note_blocks
+from footnote_ingestion.parsers.pdf.blocks_of_rows import note_blocks, note_sums
 from footnote_ingestion.parsers.pdf.first_rows import (
     counts,
     ends_in_figure,
@@ -36,6 +36,7 @@ from footnote_ingestion.parsers.pdf.groups_of_rows import note_groups
 from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
+from footnote_ingestion.parsers.pdf.panels import is_panel, is_underlined, with_panels
 from footnote_ingestion.parsers.pdf.rotated import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.rulings import Rulings
 from footnote_ingestion.parsers.pdf.seeds import as_one, beside, is_seed, regions
@@ -213,7 +214,11 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
             seen
             and row
             and (
-                (row[0].left > first - 4 * size and over(row, columns) >= 2)
+                (
+                    row[0].left > first - 4 * size
+                    and over(row, columns) >= 2
+                    and not (is_panel(row, columns, size) and not is_underlined(rows[at + 1 : at + 3], rules, size))
+                )
                 or (names_years(row) and len(values_of(row)) >= 2)
             )
         ):
@@ -307,27 +312,14 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Gri
     head, head_used = header_names(
         rows[:start], heads, names_column, rules, size, min(row[0].left for row in rows[start:])
     )
-    made = _rows(rows[start:], spanning, columns, names_column)
-    _note_sums(made, rules, size)
+    made = _rows(rows[start:], spanning, columns, names_column, size)
+    note_sums(made, rules, size)
     note_blocks(made, rules.across)
     note_groups(made)
     grid = Grid(page, head.names, made, columns, lead=head.lead)
     grid.header_lines = ids(word for row in head_used for word in row)
     grid.lines = set(grid.header_lines).union(*(row.lines for row in made)) if made else set()
     return grid
-
-
-def _note_sums(rows: Sequence[Row], rules: Rulings, size: float) -> None:
-    """Mark the rows that have a drawn line above their values and a row with values above it."""
-    for above, row in pairwise(rows):
-        values = [cell for cell in row.cells[1:] if cell.text]
-        over = [cell.bottom for cell in above.cells[1:] if cell.text]
-        if values and over:
-            low, high = max(cell.top for cell in values) - 0.5 * size, min(over) + 0.5 * size
-            row.sums = any(
-                low < rule.at < high and rule.start < values[-1].right and rule.end > values[-1].left
-                for rule in rules.across
-            )
 
 
 def _is_headed(head: Sequence[Sequence[Word]], spanning: Spanning) -> bool:
@@ -342,14 +334,19 @@ def _rows(
     spanning: Spanning | None,
     columns: Sequence[tuple[float, float]],
     names_column: tuple[float, float] | None,
+    size: float,
 ) -> list[Row]:
     if spanning is not None:
         made = [_row(row, columns, names_column) for row in spanning.rows]
         return [under(name, row) for name, row in zip(spanning.names, made, strict=True)]
-    made = [_row(row, columns, names_column) for row in rows]
-    ends = [row.cells[0].right for row in made if row.cells[0].text and any(cell.text for cell in row.cells[1:])]
-    made = around(made)
-    return joined(made, max((end for end in ends if end < columns[0][0]), default=0.0))
+
+    def read(rows: Sequence[Sequence[Word]]) -> list[Row]:
+        made = [_row(row, columns, names_column) for row in rows]
+        ends = [row.cells[0].right for row in made if row.cells[0].text and any(cell.text for cell in row.cells[1:])]
+        made = around(made)
+        return joined(made, max((end for end in ends if end < columns[0][0]), default=0.0))
+
+    return with_panels(rows, columns, size, read)
 
 
 def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_column: tuple[float, float] | None) -> Row:

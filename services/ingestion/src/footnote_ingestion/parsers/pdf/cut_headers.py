@@ -31,8 +31,9 @@ def cut_headers(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Pie
     """
     if len(pieces) >= len(columns):
         return pieces
+    wider = _cut_at(_WIDER, _flush_apart(pieces, columns, lowest), columns)
     every = _cut_at(0.0, pieces, columns) if lowest else []
-    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns, lowest), columns)
+    return every if len(every) >= max(len(columns) - 1, len(wider)) else wider
 
 
 def parted_by(words: list[Word], down: Sequence[Rule]) -> list[list[Word]]:

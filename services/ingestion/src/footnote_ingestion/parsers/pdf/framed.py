@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, visual_rows
+from footnote_ingestion.parsers.pdf.grids import YEAR, Grid, Row, cell_of, ids, is_figure, visual_rows
 from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.names import joined
@@ -101,6 +101,8 @@ def _table(
     named, head_used = header_names(head_rows, columns[1:], None, rules, size, start)
     if sum(map(bool, named.names[1:])) * 2 < len(columns) or len(head_used) < len(head_rows):
         return None, at, size
+    if all(is_figure(name) and YEAR.fullmatch(name) is None for name in named.names[1:] if name):
+        return None, at, size  # the line is above a sum, and not below headers
     made = _rows(body, columns)
     grid = Grid(head[0].page, named.names, made, columns[1:], lead=named.lead)
     grid.header_lines = ids(word for row in head_used for word in row)

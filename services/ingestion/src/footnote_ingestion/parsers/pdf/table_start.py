@@ -87,7 +87,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     ]
     found: list[Line] = []
     edge, count, last = top, 0, top
-    step = pitch(sorted(seeds, key=lambda seed: -seed.top))
+    # Headers may be as far above the first row as rows are from one another.
+    reach_up = max(_ABOVE * size, SKIPPED * pitch(sorted(seeds, key=lambda seed: -seed.top)) - size)
     end = _drawn_to(rules, (left, right), top, size)
     start = names_start(lines, seeds, left, size)
     named, figures = _values_begin(seeds, words, start, left, right)
@@ -97,8 +98,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         headed = bool(heads)
         if (headed and heads[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
-        far, aside = line.bottom - edge > _ABOVE * size, line.left < left - _ASIDE * size
-        far = far and line.top - edge >= SKIPPED * step  # rows far apart have their headers as far above
+        far, aside = line.bottom - edge > reach_up, line.left < left - _ASIDE * size
         boxed = _boxed_from(rules, (edge, line.bottom), (start, left, right), size) if far or aside else None
         if far and boxed is None:
             ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1
@@ -263,6 +263,8 @@ def _is_prose(line: Line, words: Words) -> bool:
 
     The gaps of a justified line are wide; its end and its words in lower case show that it is a sentence.
     """
+    if line.text.isupper():
+        return False
     found = words(line)
     letters = sum(word.text[0].isalpha() for word in found)
     lower = sum(word.text[0].islower() for word in found)
