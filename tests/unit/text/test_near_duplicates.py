@@ -1,7 +1,9 @@
+import random
+import re
 from itertools import combinations
 
 import pytest
-from footnote_text.near_duplicates import Originals, alike, contained, runs
+from footnote_text.near_duplicates import Originals, alike, contained, runs, words_of
 
 LONG = [
     "the",
@@ -114,7 +116,7 @@ def test_a_text_is_ruled_out_only_if_it_is_not_alike(words: list[str]) -> None:
 
 def test_of_two_originals_both_must_be_ruled_out() -> None:
     originals: Originals[str] = Originals(alike(0.9), 8, 0.9)
-    originals.of("a", LONG)
+    originals.of("a", words_of(" ".join(LONG)))
     originals.of("b", [f"{word}s" for word in LONG])
     assert not originals.rules_out(" ".join(LONG))
     assert originals.rules_out("quite another text of no common word, as most passages are to each other")
@@ -127,3 +129,32 @@ def test_a_text_that_keeps_just_enough_runs_is_not_ruled_out() -> None:
     originals.of("original", WORDS)
     assert originals.of("other", WORDS[3:], keep=False) == "original"
     assert not originals.rules_out(" ".join(WORDS[3:]))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "…", "The plan_2, of MAY:\n3.5 %", "Straße – Évry", "\x1cone\x85two\xa0three", "預算 2024"]
+)
+def test_words_are_the_same_with_and_without_other_letters(text: str) -> None:
+    assert words_of(text) == re.findall(r"\w+", text.casefold())
+    assert words_of(f"{text} é") == [*words_of(text), "é"]
+
+
+def test_long_texts_are_ruled_out_by_a_part_of_them_and_never_wrongly() -> None:
+    rng = random.Random(1)
+    vocabulary = [f"{letter}{number}" for letter in "abé" for number in range(400)]
+    texts = [rng.choices(vocabulary, k=rng.choice([40, 130])) for _ in range(4)]
+    ruled_out = alike_ones = 0
+    for least in (0.5, 0.8, 0.9, 1.0):
+        originals: Originals[int] = Originals(alike(least), 8, least)
+        for number, words in enumerate(texts):
+            originals.of(number, words)
+        for words in texts * 40:
+            begin, length = rng.randrange(len(words)), rng.choice([1, 1, 2, 5, 20, 60])
+            other = " ".join([*words[:begin], *rng.choices(vocabulary, k=length), *words[begin + length :]])
+            repeats = originals.of(9, words_of(other), keep=False) is not None
+            out = originals.rules_out(other)
+            assert not (out and repeats), (least, other)
+            ruled_out, alike_ones = ruled_out + out, alike_ones + repeats
+        assert originals.rules_out(" ".join(rng.choices(vocabulary, k=200)))
+    assert ruled_out > 50
+    assert alike_ones > 50

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE
-from footnote_text.near_duplicates import Originals, alike
+from footnote_text.near_duplicates import Originals, alike, words_of
 
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.query.files import NamedFile
 
-_WORD = re.compile(r"\w+")
 _SHORT = 8  # words; shorter passages count as repetitions only if equal
 _MOST = 100  # repetitions that a passage names
 _LOOKED_AT = 100  # candidates after the last wanted one that may repeat one before
@@ -32,13 +30,12 @@ def without_repetitions(
     for at, candidate in enumerate(candidates):
         if at >= last:
             break
-        folded = candidate.hit.text.casefold()
-        if len(originals) >= wanted and originals.rules_out(folded):
+        if len(originals) >= wanted and originals.rules_out(candidate.hit.text):
             continue
         file = file_of.get(candidate.hit.document_id)
         original = originals.of(
             candidate,
-            _WORD.findall(folded),
+            words_of(candidate.hit.text),
             lambda one, file=file: file_of.get(one.hit.document_id) == file,  # type: ignore[misc]
             keep=len(originals) < wanted,
         )
