@@ -120,6 +120,16 @@ _ADDRESSES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "urllib3"})
 """Libraries whose information messages contain addresses, which may include a key."""
 
 
+_writers: list[tuple[TextIO, structlog.WriteLogger]] = []
+
+
+def _writer(*_: Any) -> structlog.WriteLogger:
+    """Return the writer to the current stderr: each call of a logger asks for one, and a new one looks up its lock."""
+    if not _writers or _writers[0][0] is not sys.stderr:
+        _writers[:] = [(sys.stderr, structlog.WriteLogger(sys.stderr))]
+    return _writers[0][1]
+
+
 def for_people(settings: KitSettings) -> bool:
     """Return whether lines are short ones for people, not JSON."""
     return settings.log_format == "human" or (settings.log_format == "auto" and sys.stderr.isatty())
@@ -132,7 +142,7 @@ def configure(settings: KitSettings) -> None:
     structlog.configure(
         processors=[*_SHARED, *render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
+        logger_factory=_writer,
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler()
@@ -160,7 +170,7 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
 structlog.configure(
     processors=[*_SHARED, *_json()],
     wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-    logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
+    logger_factory=_writer,
     cache_logger_on_first_use=False,
 )
 

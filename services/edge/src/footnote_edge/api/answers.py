@@ -64,8 +64,7 @@ class AnswersApi:
         )
         if not store_unavailable(found):
             self.services.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
-        return SearchResponse(
-            chunks=await self.services.views.scored(found.chunks),
+        response = SearchResponse(
             strategy=found.strategy,
             strategy_choice=found.strategy_choice,
             query_language=found.query_language,
@@ -76,6 +75,8 @@ class AnswersApi:
             score_floor=found.score_floor,
             trace_id=current_trace_id(),
         )
+        await self.services.views.show(found.chunks, response)
+        return response
 
     async def Ask(self, request: AskRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Answer a question as a stream of events."""

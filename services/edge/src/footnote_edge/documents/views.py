@@ -6,6 +6,7 @@ The only module that turns rows of footnote.types.v1 into messages of footnote.e
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from footnote.edge.v1.answers_pb2 import SearchResponse
 from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.stages.v1 import passage_pb2, stored_document_pb2
@@ -44,10 +45,10 @@ class DocumentViews:
         """Return chunks in their public form."""
         return await off_loop(EFFORT * len(found), lambda: [chunk_of(row) for row in found])
 
-    async def scored(self, found: Sequence[passage_pb2.ScoredChunk]) -> list[ScoredChunk]:
-        """Return search results in their public form."""
+    async def show(self, found: Sequence[passage_pb2.ScoredChunk], response: SearchResponse) -> None:
+        """Add search results in their public form to a response."""
         effort = EFFORT * sum(1 + len(row.neighbors) for row in found)
-        return await off_loop(effort, lambda: [scored_of(row) for row in found])
+        await off_loop(effort, _show, found, response)
 
 
 def document_of(row: stored_document_pb2.Document, collection: str) -> Document:
@@ -62,14 +63,25 @@ def chunk_of(row: passage_pb2.Chunk) -> Chunk:
 
 def scored_of(row: passage_pb2.ScoredChunk) -> ScoredChunk:
     """Return a search result in its public form."""
-    return ScoredChunk(
-        chunk=chunk_of(row.chunk),
-        score=row.score,
-        channels=row.channels,
-        adjustments=row.adjustments,
-        neighbors=[chunk_of(one) for one in row.neighbors],
-        repetitions=row.repetitions,
-    )
+    return _score(row, ScoredChunk())
+
+
+def _show(found: Sequence[passage_pb2.ScoredChunk], response: SearchResponse) -> None:
+    for row in found:
+        _score(row, response.chunks.add())
+
+
+def _score(row: passage_pb2.ScoredChunk, made: ScoredChunk) -> ScoredChunk:
+    """Fill in a result where it will stay: each copy of a message costs as much as its translation."""
+    made.chunk.SetInParent()
+    _from_source(_copied(row.chunk, made.chunk))
+    made.score = row.score
+    made.channels.extend(row.channels)
+    made.adjustments.extend(row.adjustments)
+    for one in row.neighbors:
+        _from_source(_copied(one, made.neighbors.add()))
+    made.repetitions.extend(row.repetitions)
+    return made
 
 
 def _documents(found: Sequence[stored_document_pb2.Document], names: Mapping[str, str]) -> list[Document]:
@@ -87,25 +99,28 @@ def _from_source(made: D) -> D:
 
 def _copied(row: Any, made: M) -> M:
     """Copy the fields that a public message shares with its row, by name."""
-    for name, repeated, message in _COMMON[made.DESCRIPTOR.full_name]:
-        if repeated:
-            getattr(made, name).extend(getattr(row, name))
-        elif not message:
-            setattr(made, name, getattr(row, name))
-        elif row.HasField(name):
-            getattr(made, name).CopyFrom(getattr(row, name))
+    common = _COMMON[made.DESCRIPTOR.full_name]
+    for field, value in row.ListFields():
+        name = field.name
+        kind = common.get(name)
+        if kind is _SCALAR:
+            setattr(made, name, value)
+        elif kind is not None:
+            getattr(made, name).MergeFrom(value)
     return made
 
 
-def _common(row: type[Message], public: type[Message], apart: frozenset[str]) -> tuple[tuple[str, bool, bool], ...]:
-    """Return name, repeated, is-message of each public field but those `apart`; KeyError if the row lacks one."""
+def _common(row: type[Message], public: type[Message], apart: frozenset[str]) -> Mapping[str, str]:
+    """Return whether each public field but those `apart` is a scalar; KeyError if the row lacks one."""
     own = row.DESCRIPTOR.fields_by_name
-    return tuple(
-        (field.name, field.is_repeated, field.message_type is not None)
-        for field in (own[one.name] for one in public.DESCRIPTOR.fields if one.name not in apart)
-    )
+    return {
+        name: _OTHER if own[name].is_repeated or own[name].message_type is not None else _SCALAR
+        for name in public.DESCRIPTOR.fields_by_name
+        if name not in apart
+    }
 
 
+_SCALAR, _OTHER = "scalar", "message or list"
 _COMMON = {
     Document.DESCRIPTOR.full_name: _common(
         stored_document_pb2.Document, Document, frozenset((_CHUNKS, _COLLECTION, _SOURCE))
