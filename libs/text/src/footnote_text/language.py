@@ -60,7 +60,7 @@ def _kept_scores(text: str) -> dict[str, float]:
 def _scores(text: str) -> dict[str, float]:
     with _lock:
         identifier = _identifier()
-    scores: dict[str, float] = dict(identifier.rank(text))
+    scores: dict[str, float] = identifier.probabilities(text)
     # The model separates dialects that share a code in ISO 639-1, and their scores split on short texts.
     for dialect, code in _WITHIN.items():
         scores[code] = scores.get(code, 0.0) + scores.pop(dialect, 0.0)

@@ -33,6 +33,13 @@ class Identifier(LanguageIdentifier):  # type: ignore[misc]  # it ships no types
         )
         self._rows = tables["rows"].astype(np.int32) << 8
 
+    def probabilities(self, text: str) -> dict[str, float]:
+        """Return what `rank` does, in the order of the labels instead of the probabilities, which takes a sort."""
+        scores: list[float] = self._decide(text).tolist()
+        found: dict[str, float] = dict(zip(self.nb_classes, scores, strict=True))
+        found.update((self.nb_classes[first], scores[first]) for first, _ in self._alias_pairs)
+        return found
+
     def _raw_score(self, text: bytes) -> Table:
         """Return the scores of encoded text by language."""
         found = self.tk_output[self._states(text)]

@@ -100,7 +100,7 @@ class Channels:
         if plan.dense and not plan.query_vector:
             # Full text cannot stand in for this failure: the caller has to choose another provider or collection.
             bounds = bounds_of([member.collection for group in plan.groups for member in group.members])
-            for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
+            for group in plan.groups_of(DENSE.id):
                 self._embedder.check(plan.scope, group.embedding, bounds, plan.bounds)
         findings = Findings()
         jobs = []
@@ -182,7 +182,7 @@ class Channels:
 
     async def _embed(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
         """Embed the query once per provider and model, however many collections share it."""
-        groups = [group for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE) if not group.is_empty]
+        groups = [group for group in plan.groups_of(DENSE.id) if not group.is_empty]
         wanted = {group.embedding_key: group.embedding for group in groups}
         if plan.query_vector:
             vector = np.asarray(plan.query_vector, dtype=np.float32)
@@ -207,7 +207,7 @@ class Channels:
         if group.is_empty:
             return []
         scope = group.scope(plan.now)
-        if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
+        if channel == DENSE.id:
             vector = findings.vectors[group.embedding_key].vector
             timeout = self._settings.dense_timeout
             if len(vector) != group.dimensions:

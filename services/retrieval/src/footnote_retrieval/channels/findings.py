@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
+from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_DENSE as _DENSE
+from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_LEXICAL as _LEXICAL
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote_kit.logs import get_logger
 from footnote_store.rows import Hit
@@ -17,7 +19,6 @@ from footnote_retrieval.model import Candidate, ChannelRun, Group
 from footnote_retrieval.ports import QueryVector
 
 _log = get_logger("footnote.retrieval.channels")
-_DENSE = SearchChannel.SEARCH_CHANNEL_DENSE
 
 
 @dataclass(slots=True)
@@ -33,12 +34,12 @@ class Findings:
     @property
     def dense_failed(self) -> bool:
         """Whether the dense channel was asked and could not answer."""
-        return SearchChannel.SEARCH_CHANNEL_DENSE in self.failed
+        return _DENSE in self.failed
 
     @property
     def lexical_failed(self) -> bool:
         """Whether the lexical channel was asked and could not answer."""
-        return SearchChannel.SEARCH_CHANNEL_LEXICAL in self.failed
+        return _LEXICAL in self.failed
 
 
 def collect(

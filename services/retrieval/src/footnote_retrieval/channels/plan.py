@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import SearchChannel
+from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_LEXICAL, SearchChannel
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import FootnoteError
 from footnote_store.expr import fields_of
@@ -42,7 +42,7 @@ class Plan:
 
     def groups_of(self, channel: SearchChannel.ValueType) -> Sequence[Group]:
         """Return the groups that a channel searches."""
-        if channel == SearchChannel.SEARCH_CHANNEL_LEXICAL or not self.by_words:
+        if channel == SEARCH_CHANNEL_LEXICAL or not self.by_words:
             return self.groups
         return [group for group in self.groups if group.embedding_key not in self.by_words]
 

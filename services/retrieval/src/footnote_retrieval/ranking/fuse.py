@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from footnote.types.v1.chunk_pb2 import SearchChannel
+from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_DENSE
 
 from footnote_retrieval.channels.findings import Findings, complete
 from footnote_retrieval.model import Candidate
@@ -76,4 +76,4 @@ def _mean_weight(candidates: Sequence[Candidate], channel: int) -> float:
     if not candidates:
         return 0.0
     dense = sum(candidate.dense_weight for candidate in candidates) / len(candidates)
-    return dense if channel == SearchChannel.SEARCH_CHANNEL_DENSE else 1.0 - dense
+    return dense if channel == SEARCH_CHANNEL_DENSE else 1.0 - dense

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote.types.v1.collection_pb2 import (
+    SEARCH_STRATEGY_FULLTEXT,
+    SEARCH_STRATEGY_HYBRID,
+    SEARCH_STRATEGY_VECTOR,
+    SearchStrategy,
+)
 
 from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan
@@ -44,13 +49,13 @@ class Ranking:
     @property
     def both_ran(self) -> bool:
         """Whether there are two channels to fuse."""
-        hybrid = self.strategy == SearchStrategy.SEARCH_STRATEGY_HYBRID
+        hybrid = self.strategy == SEARCH_STRATEGY_HYBRID
         return hybrid and not self.findings.dense_failed and not self.findings.lexical_failed
 
     def weight_of(self, embedding_key: bytes) -> float:
         """Return the weight of a model's cosines before the question's candidates adapt it."""
         made = self.findings.vectors.get(embedding_key)
-        if self.strategy == SearchStrategy.SEARCH_STRATEGY_VECTOR and not self.findings.dense_failed:
+        if self.strategy == SEARCH_STRATEGY_VECTOR and not self.findings.dense_failed:
             return 1.0
         if made is None or not self.both_ran:
             return float(made is not None and self.findings.lexical_failed)
@@ -62,7 +67,7 @@ class Ranking:
         Lexical scores and ranks have no floor, and files named in the question are found whatever they score.
         """
         made = self.findings.vectors.get(embedding_key)
-        meant = self.strategy != SearchStrategy.SEARCH_STRATEGY_FULLTEXT and not self.findings.dense_failed
+        meant = self.strategy != SEARCH_STRATEGY_FULLTEXT and not self.findings.dense_failed
         if self.settings.min_score is not None or self.named or self.settings.rrf or not meant:
             return 0.0
         return made.cosines.floor if made is not None and made.cosines is not None else 0.0
@@ -70,4 +75,4 @@ class Ranking:
     @property
     def by_words_too(self) -> bool:
         """Whether lexical evidence may change a score; ranks do not say by how much."""
-        return self.strategy != SearchStrategy.SEARCH_STRATEGY_VECTOR and not self.settings.rrf
+        return self.strategy != SEARCH_STRATEGY_VECTOR and not self.settings.rrf

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import ChannelScore, Repetition, SearchChannel
+from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_DENSE, SEARCH_CHANNEL_LEXICAL, ChannelScore, Repetition
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
@@ -38,9 +38,9 @@ def scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         chunk.collection_id = member.collection.id
     made = ScoredChunk(chunk=chunk, score=min(1.0, max(0.0, candidate.score)))
     for channel, raw, normal, rank, weight in (
-        (SearchChannel.SEARCH_CHANNEL_DENSE, candidate.dense, candidate.normal_dense,
+        (SEARCH_CHANNEL_DENSE, candidate.dense, candidate.normal_dense,
          candidate.dense_rank, candidate.dense_weight),
-        (SearchChannel.SEARCH_CHANNEL_LEXICAL, candidate.lexical, candidate.normal_lexical,
+        (SEARCH_CHANNEL_LEXICAL, candidate.lexical, candidate.normal_lexical,
          candidate.lexical_rank, 1 - candidate.dense_weight),
     ):  # fmt: skip
         # A channel's score for a candidate that it did not find itself is shown only with `explain`.
