@@ -108,7 +108,7 @@ def test_a_text_is_ruled_out_only_if_it_is_not_alike(words: list[str]) -> None:
                 originals: Originals[str] = Originals(alike(least), 8, least)
                 originals.of("original", words)
                 repeats = originals.of("other", other, keep=False) is not None
-                out = originals.rules_out(" ".join(other))
+                out = not originals.possible([" ".join(other)])
                 assert not (out and repeats), (least, other)
                 ruled_out += out
     assert ruled_out > 100
@@ -118,9 +118,9 @@ def test_of_two_originals_both_must_be_ruled_out() -> None:
     originals: Originals[str] = Originals(alike(0.9), 8, 0.9)
     originals.of("a", words_of(" ".join(LONG)))
     originals.of("b", [f"{word}s" for word in LONG])
-    assert not originals.rules_out(" ".join(LONG))
-    assert originals.rules_out("quite another text of no common word, as most passages are to each other")
-    assert not Originals[str](contained(0.9)).rules_out("anything")
+    assert originals.possible([" ".join(LONG)])
+    assert not originals.possible(["quite another text of no common word, as most passages are to each other"])
+    assert Originals[str](contained(0.9)).possible(["anything"])
 
 
 def test_a_text_that_keeps_just_enough_runs_is_not_ruled_out() -> None:
@@ -128,7 +128,7 @@ def test_a_text_that_keeps_just_enough_runs_is_not_ruled_out() -> None:
     originals: Originals[str] = Originals(alike(least), 8, least)
     originals.of("original", WORDS)
     assert originals.of("other", WORDS[3:], keep=False) == "original"
-    assert not originals.rules_out(" ".join(WORDS[3:]))
+    assert originals.possible([" ".join(WORDS[3:])])
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,21 @@ def test_long_texts_are_ruled_out_by_a_part_of_them_and_never_wrongly() -> None:
             begin, length = rng.randrange(len(words)), rng.choice([1, 1, 2, 5, 20, 60])
             other = " ".join([*words[:begin], *rng.choices(vocabulary, k=length), *words[begin + length :]])
             repeats = originals.of(9, words_of(other), keep=False) is not None
-            out = originals.rules_out(other)
+            out = not originals.possible([other])
             assert not (out and repeats), (least, other)
             ruled_out, alike_ones = ruled_out + out, alike_ones + repeats
-        assert originals.rules_out(" ".join(rng.choices(vocabulary, k=200)))
+        assert not originals.possible([" ".join(rng.choices(vocabulary, k=200))])
     assert ruled_out > 50
     assert alike_ones > 50
+
+
+def test_a_passage_with_another_beginning_or_end_is_alike_by_the_runs_that_agree() -> None:
+    words = [f"word{number}" for number in range(60)]
+    for least in (0.7, 0.9, 1.0):
+        originals: Originals[str] = Originals(alike(least), 8, least)
+        originals.of("original", words)
+        for left, added in ((left, added) for left in range(14) for added in range(14)):
+            more = [f"more{number}" for number in range(added)]
+            for other in ([*more, *words[left:]], [*words[: len(words) - left], *more]):
+                repeats = alike(least)(runs(words), runs(other))
+                assert (originals.of("other", other, keep=False) is not None) is repeats, (least, left, added)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 RUN = 3
 _OWN_SHARE = 4  # a passage this many times shorter than another one
 _OWN_RUNS = 8  # and with fewer runs than this is not a duplicate
-_SPARE, _BETWEEN = 5, 2  # words that a part of a text has more than needed, and characters between two
+_SPARE, _BETWEEN = 8, 2  # words that a part of a text has more than needed, and characters between two
 
 _WORD = re.compile(r"\w+")
 _FOLDED = {at: at.casefold() if _WORD.match(at) else " " for at in map(chr, range(128))}
@@ -64,11 +64,12 @@ class Originals(Generic[T]):
     """Keeps new items, and finds the original of each repetition."""
 
     def __init__(self, same: Same, whole_below: int = RUN, least_alike: float | None = None) -> None:
-        """Take a test for repetitions; `least_alike` is the share of an `alike` one, for `rules_out`."""
+        """Take a test for repetitions; `least_alike` is the share of an `alike` one, which makes it quicker."""
         self._same = same
         self._whole_below = whole_below
         self._least_alike = least_alike
-        self._originals: list[tuple[T, Runs]] = []
+        self._shortest = max(whole_below, RUN)
+        self._originals: list[tuple[T, Sequence[str], Runs]] = []
         self._known: set[tuple[str, ...]] = set()
         self._most = self._part = 0
 
@@ -78,7 +79,7 @@ class Originals(Generic[T]):
     @property
     def kept(self) -> list[T]:
         """The new items, in order of arrival."""
-        return [item for item, _ in self._originals]
+        return [item for item, _, _ in self._originals]
 
     def of(
         self, item: T, words: Sequence[str], counts: Callable[[T], bool] = lambda _: True, *, keep: bool = True
@@ -87,15 +88,34 @@ class Originals(Generic[T]):
 
         Items for which `counts` is false are not considered as originals. Without `keep` a new one is not kept.
         """
-        mine = runs(words, self._whole_below)
-        for other, theirs in self._originals:
-            if self._same(mine, theirs) and counts(other):
+        mine: Runs | None = None
+        for other, their_words, theirs in self._originals:
+            same = self._surely_alike(words, their_words, len(theirs))
+            if not same:
+                mine = runs(words, self._whole_below) if mine is None else mine
+                same = self._same(mine, theirs)
+            if same and counts(other):
                 return other
         if keep:
-            self._originals.append((item, mine))
+            mine = runs(words, self._whole_below) if mine is None else mine
+            self._originals.append((item, words, mine))
             if self._least_alike is not None:
                 self._learn(words, mine, self._least_alike)
         return None
+
+    def _surely_alike(self, words: Sequence[str], original: Sequence[str], own: int) -> bool:
+        """Return True only if a passage is `alike` an original of `own` runs: all but their first or last words agree.
+
+        With `i` and `j` words left out, they share at least own - i runs, and have at most own + j in all.
+        """
+        least, longer = self._least_alike, len(words) - len(original)
+        if least is None or min(len(words), len(original)) < self._shortest:
+            return False
+        i = int((own * (1 - least) - least * longer) / (1 + least))
+        j = i + longer
+        if i < 0 or j < 0 or own - i < least * (own + j):
+            return False
+        return original[i:] == words[j:] or original[: len(original) - i] == words[: len(words) - j]
 
     def _learn(self, words: Sequence[str], own: Runs, least: float) -> None:
         """Note an original's runs, and how many characters have as many runs as a repetition may have of its own."""
@@ -104,29 +124,44 @@ class Originals(Generic[T]):
         enough = max(int(len(own) * (1 - least) / least) + _SPARE, self._whole_below + 1)
         self._part = max(self._part, enough * (sum(map(len, words)) // max(len(words), 1) + _BETWEEN))
 
-    def rules_out(self, text: str) -> bool:
-        """Return True only if a text, of words by `words_of`, repeats no kept item; several times cheaper than `of`.
+    def possible(self, texts: Sequence[str]) -> list[int]:
+        """Return the places of the texts, of words by `words_of`, that may repeat a kept item; all that do are there.
 
-        The runs of its beginning, and if need be of its end, are sought among those of all kept items. Each that is new
-        counts against every item, and most passages have too many of them in their first words.
+        Several times cheaper than `of`: the runs of a text's beginning, and if need be of its end, are sought among
+        those of all kept items. Each that is new counts against every item, and most texts have too many of them in
+        their first words.
         """
         if self._least_alike is None:
-            return False
+            return list(range(len(texts)))
+        part, known, least = self._part, self._known, self._least_alike
+        # Each word that differs from those before begins another run, but for the last two.
+        enough = max(self._shortest, int(self._most * (1 - least) / least))
+        while not self._too_many(enough - 2):
+            enough += 1
+        found = []
+        for at, text in enumerate(texts):
+            words = words_of(text[:part])
+            del words[-1:]  # it may be cut
+            if len(set(words)) >= enough and known.isdisjoint(zip(words, words[1:], words[2:], strict=False)):
+                continue
+            if not self._rules_out(text, words):
+                found.append(at)
+        return found
+
+    def _rules_out(self, text: str, beginning: Sequence[str]) -> bool:
         part = self._part
         whole = len(text) <= 2 * part
-        words = words_of(text if whole else text[:part])
-        if not whole:
-            del words[-1:]  # it may be cut
-        if len(words) < max(self._whole_below, RUN):
+        words = words_of(text) if whole else beginning
+        if len(words) < self._shortest:
             return False
         new = _threes(words) - self._known
-        if not whole and not self._too_many(new):
+        if not whole and not self._too_many(len(new)):
             new |= _threes(words_of(text[-part:])[1:]) - self._known
-        return self._too_many(new)
+        return self._too_many(len(new))
 
-    def _too_many(self, new: Runs) -> bool:
-        """Return whether a passage with these runs, which no kept item has, is `alike` none of them."""
-        return self._least_alike is not None and self._most < self._least_alike * (self._most + len(new))
+    def _too_many(self, new: int) -> bool:
+        """Return whether a passage with so many runs that no kept item has is `alike` none of them."""
+        return self._least_alike is not None and self._most < self._least_alike * (self._most + new)
 
 
 def _threes(words: Sequence[str]) -> Runs:

@@ -26,22 +26,21 @@ def without_repetitions(
     originals: Originals[Candidate] = Originals(alike(threshold), _SHORT, threshold)
     several = named if len(named) > 1 else ()
     file_of = {document_id: at for at, file in enumerate(several) for document_id in file.document_ids}
-    last = len(candidates)
-    for at, candidate in enumerate(candidates):
-        if at >= last:
-            break
-        if len(originals) >= wanted and originals.rules_out(candidate.hit.text):
-            continue
+
+    def look(candidate: Candidate, *, keep: bool) -> None:
         file = file_of.get(candidate.hit.document_id)
         original = originals.of(
-            candidate,
-            words_of(candidate.hit.text),
-            lambda one, file=file: file_of.get(one.hit.document_id) == file,  # type: ignore[misc]
-            keep=len(originals) < wanted,
+            candidate, words_of(candidate.hit.text), lambda one: file_of.get(one.hit.document_id) == file, keep=keep
         )
         if original is not None and len(original.repetitions) < _MOST:
             original.repetitions.append(candidate.hit)
             original.adjust(SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, 0.0, candidate.hit.id)
-        if len(originals) >= wanted:
-            last = min(last, at + 1 + _LOOKED_AT) if last == len(candidates) else last
+
+    looked_at = 0
+    while looked_at < len(candidates) and len(originals) < wanted:
+        look(candidates[looked_at], keep=True)
+        looked_at += 1
+    others = candidates[looked_at : looked_at + _LOOKED_AT]
+    for place in originals.possible([candidate.hit.text for candidate in others]):
+        look(others[place], keep=False)
     return originals.kept
