@@ -61,6 +61,7 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
+    """A server that records requests and answers as Milvus does."""
     recorded, running = Server(), grpc.aio.server()
     running.add_generic_rpc_handlers((recorded,))
     recorded.uri = f"http://user:secret@127.0.0.1:{running.add_insecure_port('127.0.0.1:0')}/files"
@@ -71,6 +72,7 @@ async def server() -> AsyncIterator[Server]:
 
 @pytest.fixture
 async def client(server: Server) -> AsyncIterator[Milvus]:
+    """The store's client of that server."""
     made = Milvus(tls.address(server.uri))
     yield made
     await made.close()

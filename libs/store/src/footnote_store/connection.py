@@ -95,8 +95,6 @@ class Connection:
                             await client.close()
                             raise
                         self._embedded = True
-                        # They name the connection, which means nothing to this engine, and cost a task per call.
-                        (await client._get_connection())._final_channel._unary_unary_interceptors.clear()
                     self._client = client
         return self._client
 

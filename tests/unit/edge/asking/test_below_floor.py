@@ -15,9 +15,9 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import Usage
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_edge.asking import tables
+from footnote_edge.asking.answerers import Answerer
 from footnote_edge.asking.question import Draft, Found
 from footnote_edge.asking.searching import below_floor
-from footnote_edge.asking.windows import Window
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 
 
@@ -85,7 +85,8 @@ async def test_their_tables_are_asked_with_a_model_and_without(is_model: bool, m
     begun: Any = Draft(
         thread=asked.thread, settings=asyncio.ensure_future(value(settings)),
         recording=asyncio.ensure_future(value(None)),
-        window=asyncio.ensure_future(value(Window(is_model=is_model))), plan=PlanQueryResponse(table_words=["total"]),
+        answerer=asyncio.ensure_future(value(Answerer(is_model=is_model))),
+        plan=PlanQueryResponse(table_words=["total"]),
         found=asked.found,
     )  # fmt: skip
     found = RetrieveResponse(chunks=[ScoredChunk(chunk=Chunk(document_id="d"))])

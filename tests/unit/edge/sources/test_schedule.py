@@ -60,7 +60,7 @@ class Edge:
         self.openings = Openings(*cast(Any, ({}, None, self.policy, self.folder)))
         self.schedule = Schedule(*cast(Any, (self.sources, self.operations, self, None, self.openings)))
 
-    async def operate(self, row: StoredOperation) -> None:
+    async def enqueue(self, row: StoredOperation) -> None:
         self.jobs.append(row)
 
     async def collection(self, scope: Scope, source: StoredSource) -> Collection:

@@ -172,9 +172,13 @@ def _grid(
     most = sum(map(len, parts)) / 2
     bands = [
         _band(
-            lines, xs, rules.down, (top + bottom) / 2,
-            named_at=-1 if backwards else 0, single=single and len(lines) <= most,
-        )  # fmt: skip
+            lines,
+            xs,
+            rules.down,
+            (top + bottom) / 2,
+            named_at=-1 if backwards else 0,
+            single=single and len(lines) <= most,
+        )
         for lines, (top, bottom) in zip(parts, pairwise(ys), strict=True)
     ]
     spread_down(bands, xs, ys, rules.across, apart=_repeated_heads(bands))

@@ -144,11 +144,7 @@ def regions(seeds: list[Line]) -> list[list[Line]]:
     made: list[list[Line]] = []
     for region in found:
         above = made[-1] if made else []
-        if (
-            len(above) == 1
-            and above[0].top - region[0].top < SKIPPED * pitch(region)
-            and _share_columns(above, region)
-        ):
+        if len(above) == 1 and above[0].top - region[0].top < SKIPPED * pitch(region) and _share_columns(above, region):
             above += region
         else:
             made.append(region)
