@@ -83,7 +83,7 @@ def header_names(
         if any(piece.left < named[-1][1] and piece.right > named[-1][0] for piece in over):
             beyond[:0] = right
             over = [piece for piece in over if piece not in right]
-        if over and _is_title(over[0], named, size, single=len(over) == 1):
+        if over and _is_title(over[0], named, size, start, single=len(over) == 1):
             break
         if len(pieces) == 1 and over_all and not is_note(cell_of(pieces[0].words).text):
             break  # the title above "(in thousands)"
@@ -114,14 +114,14 @@ def header_names(
         used.insert(0, row)
     parts: list[list[Part]] = []
     lowest = list(named)
-    for ending, standing in reversed(stacked(heading, pitch_of(named), rules.across, size)):
-        if not standing:
-            parts.insert(0, [])
-            continue
-        assigned = by_boxes(standing, named, rules.down) or _assigned(
-            standing, named, rules.across, size, lowest, names_column is not None
+    joined = [one for one in stacked(heading, pitch_of(named), rules.across, size) if one[1]]
+    for ending, standing in reversed(joined):
+        # A header's last line may have fewer others beside it than its first one.
+        fullest = max((one for _, one in joined if set(standing) <= set(one)), key=len)
+        assigned = by_boxes(fullest, named, rules.down) or _assigned(
+            fullest, named, rules.across, size, lowest, names_column is not None
         )
-        parts.insert(0, [part for part in assigned if any(part.piece is piece for piece in ending)])
+        parts.insert(0, [part for part in assigned if part.piece in ending])
         for part in parts[0]:
             if part.last == part.first + 1:
                 lowest[part.first] = (part.piece.left, part.piece.right)
@@ -189,16 +189,16 @@ def _may_head(piece: Piece, at: int, columns: Columns) -> bool:
     return at in met or not met
 
 
-def _is_title(piece: Piece, columns: Columns, size: float, *, single: bool) -> bool:
-    """Return whether words are a title: they begin far left of all columns, or span names and values.
+def _is_title(piece: Piece, columns: Columns, size: float, start: float, *, single: bool) -> bool:
+    """Return whether words are a title: they begin far left of all columns, or where the names of rows do.
 
     Beside other headers, a wide one is flush with the right side of its column, or centred over it.
     """
     left, right = piece.left, piece.right
     first = columns[0]
-    pitch = pitch_of(columns)
     near = min(abs(right - first[1]), abs(left + right - first[0] - first[1]) / 2)
-    return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0] and (single or near > _FLUSH * size)
+    far = max(first[0] - max(0.8 * pitch_of(columns), 6 * size), min(start + size, first[0] - size) if single else 0)
+    return left < far and right > first[0] and (single or near > _FLUSH * size)
 
 
 def _is_apart(piece: Piece, below: Sequence[Sequence[Word]], columns: Columns, start: float, size: float) -> bool:
