@@ -90,6 +90,31 @@ CASES: dict[str, Case] = {
         [],
         {"C5": ("Income", "Farms", "$m"), "D9": ("Income", "Other", "$m"), "B8": ("Firms",)},
     ),
+    "years with the raised marks of notes": (
+        [
+            [None, "20171)", "2018", "20222)", "20232), 3)"],
+            ["All", 39167, 43724, 57243, 73709],
+            ["Farms", 25671, 28699, 39436, 52868],
+            ["Mines", 74474, 83178, 103473, 130825],
+        ],
+        [],
+        {"B2": ("20171)",), "C3": ("2018",), "E4": ("20232), 3)",)},
+    ),
+    "sections with a remark each, below one header": (
+        [
+            [None, "Ward", "One", "Two", "Three", "Total"],
+            [None],
+            ["GOVERNOR", None, "Vote for one", None, None, None],
+            ["Patrick", None, 408, 370, 376, 1154],
+            ["Baker", None, 611, 456, 559, 1626],
+            [None],
+            ["TREASURER", None, "Vote for one", None, None, None],
+            ["Grossman", None, 549, 314, 497, 1360],
+            ["Blanks", None, 12, 8, 13, 33],
+        ],
+        [],
+        {"C4": ("One",), "D5": ("Two",), "E8": ("Three",), "F9": ("Total",)},
+    ),
     "years merged over months, and a total beside them": (
         [
             [None, "Jan", "Feb", "Mar", "Total"],
@@ -115,6 +140,10 @@ NAMES: dict[str, tuple[Grid, list[str], dict[int, tuple[str, ...]]]] = {
          [None, "Unhappy", 18.1, 13.1]],
         [],
         {3: ("2004", "Happy"), 4: ("2004", "Unhappy"), 7: ("2005", "Unhappy")},
+    ),
+    "sections with a remark each": (
+        CASES["sections with a remark each, below one header"][0], [],
+        {4: ("GOVERNOR", "Patrick"), 9: ("TREASURER", "Blanks")},
     ),
     "rows that come again": (
         [["Place", "Item", "Kind", "Unit", "2005", "2006"], ["Land", "Towns", "People", "no.", 10, 11],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnote_ingestion.parsers.sheets.headers import filled_cells, kind_of
+from footnote_ingestion.parsers.sheets.kinds import filled_cells, kind_of
 from footnote_ingestion.parsers.tables import is_day, looks_numeric
 
 

@@ -9,8 +9,8 @@ from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.rows import Headers, SheetPlaces, Span, TableRows, Typed, pack_anchors
 from footnote_ingestion.parsers.sheets import headers
 from footnote_ingestion.parsers.sheets.beside import captions, tables_beside
-from footnote_ingestion.parsers.sheets.headers import filled_cells, kind_of
 from footnote_ingestion.parsers.sheets.held import may_head, names_more
+from footnote_ingestion.parsers.sheets.kinds import filled_cells, kind_of
 from footnote_ingestion.parsers.sheets.row_names import RowNames
 from footnote_ingestion.parsers.tables import (
     HEADER_SEPARATOR,
@@ -169,7 +169,8 @@ class GridWriter:
         self._out.numbers.learn(own, [row[3] for row in rows])
         rows = [self._read_again(*row) for row in rows]
         self._pairs = not self._lasting_headers and are_pairs(own)
-        self._begin_part(rows, own, None if self._pairs else self._find(rows))
+        found = None if self._pairs else self._find(rows)
+        self._begin_part(rows, own, None if found is not None and self._names_less(found, own) else found)
 
     def _read_again(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> Row:
         """Return a row with the values of texts that could not be read before the rows below it were known."""
@@ -231,6 +232,15 @@ class GridWriter:
         for row in below:
             self.row(*row)
 
+    def _names_less(self, found: headers.Header, own: list[Sequence[str]]) -> bool:
+        """Return whether a header is a name with a remark, below one that names all columns of figures."""
+        figures = _figures(own[found.body :])
+        return (
+            found.body == 1
+            and headers.is_noted_section(own[0], figures)
+            and all(column < len(self._headers) and self._headers[column] for column in figures)
+        )
+
     def _fits_above(self, rows: list[Row], own: list[Sequence[str]]) -> bool:
         """Return whether the table header above fits these rows: same columns, figures in the same places.
 
@@ -286,6 +296,10 @@ class GridWriter:
             self._pair(number, own, typed)
             return
         above: Sequence[str] = ()
+        if self._headers and not covered and headers.is_noted_section(own, self._figures):
+            self._section(values, own)
+            self._lines(number, own)
+            return
         if filled_cells(own) == 1:
             across = covered and len({value for value in values if value}) == 1  # one cell over the whole row
             if self._headers and (across or (own[0] and filled_cells(values) == 1)):
@@ -305,9 +319,10 @@ class GridWriter:
         self._row(number, text, spans, values, typed, above, covered)
 
     def _section(self, values: Sequence[str], own: Sequence[str]) -> None:
-        """Take a row that has one cell as the possible name of a section."""
+        """Take a row that has one cell, or a remark beside it, as the possible name of a section."""
         column, name = next(((at, text) for at, text in enumerate(own) if text), (0, ""))
-        self._names.section(name, column, across=filled_cells(values) * 2 > len(self._headers))
+        across = filled_cells(own) > 1 or filled_cells(values) * 2 > len(self._headers)
+        self._names.section(name, column, across=across)
 
     def _text(self, values: Sequence[str], above: Sequence[str]) -> tuple[str, list[Span]]:
         """Return a row's text, its first value after the names `above` it, and where its values are."""

@@ -12,21 +12,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from footnote_ingestion.parsers.measures import measure_of
+from footnote_ingestion.parsers.sheets.kinds import filled_cells, kind_of
 from footnote_ingestion.parsers.sheets.merges import groups_of
-from footnote_ingestion.parsers.tables import header_path, is_day, is_range, is_series, looks_like_year, looks_numeric
+from footnote_ingestion.parsers.tables import header_path, is_day, is_series, looks_like_year, looks_numeric
 
 Grid = Sequence[Sequence[str]]
-_ABSENT = frozenset(
-    {"-", "–", "—", "−", "..", "...", "…", ":", "n/a", "N/A", "na", "NA", "n.a.", "x", "X", "*", ".", "k. A."}
-)
-_ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"})
-"""Errors in the place of values (ECMA-376 part 1, 18.17.3)."""
 _LONGEST_NAME = 120
 _LONGEST_GROUP = 80
 _NUMBERING = re.compile(r"\(?([0-9]{1,3})[.)]?")
 _LEAST_NUMBERED = 3
 _MOST_DIGITS = 4
 """Of the number of a column, as of a year; more are those of amounts."""
+_LEAST_REMARKED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,10 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     if not body or body > len(own):
         return None
     last = body - 1
-    while last > 0 and _is_section(own[last], rows[last]):
+    begun = body < len(own) and kind_of(own[body][0]) == "t"
+    while last > 0 and (
+        _is_section(own[last], rows[last]) or (begun and not own[last - 1][0] and is_noted_section(own[last], figures))
+    ):
         last -= 1
     numbered = last
     while last > 0 and is_numbering(own[last]):
@@ -77,17 +77,6 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     width = max(len(level) for level in levels)
     paths = [header_path([level[column] for level in levels if column < len(level)]) for column in range(width)]
     return Header(first, numbered, body, paths)
-
-
-def kind_of(text: str) -> str:
-    """Return "" for empty cells and placeholders, "y" for years, "n" for other figures and errors, "t" for texts."""
-    if not text or text in _ABSENT:
-        return ""
-    if is_range(text):
-        return "t"
-    if looks_like_year(text):
-        return "y"
-    return "n" if looks_numeric(text) or text in _ERRORS else "t"
 
 
 def _columns_of_figures(own: Grid) -> frozenset[int]:
@@ -222,6 +211,17 @@ def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
         len(filled) == 1
         and (filled[0] == 0 or all(text == own[filled[0]] for text in row if text))
         and (sum(1 for text in row if text) in (1, len(row)))
+    )
+
+
+def is_noted_section(own: Sequence[str], figures: frozenset[int]) -> bool:
+    """Return whether a row is a name at the left and one text over a few of the columns of figures: a remark."""
+    filled = [column for column, text in enumerate(own) if text]
+    return (
+        len(filled) == 2
+        and len(figures) >= _LEAST_REMARKED
+        and (0 in filled and 0 not in figures and filled[1] in figures)
+        and all(kind_of(own[column]) == "t" for column in filled)
     )
 
 
@@ -387,8 +387,3 @@ def _grouped_columns(values: Sequence[str], own: Sequence[str]) -> set[int]:
         if not own[column] and values[column] and values[column] == values[column - 1]:
             found |= {column - 1, column}
     return found
-
-
-def filled_cells(row: Sequence[str]) -> int:
-    """Return the number of non-empty cells of a row."""
-    return len(row) - row.count("")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnote_ingestion.parsers.sheets.headers import counts_columns, filled_cells
+from footnote_ingestion.parsers.sheets.headers import counts_columns
+from footnote_ingestion.parsers.sheets.kinds import filled_cells
 from footnote_ingestion.parsers.tables import is_range, looks_numeric
 
 _HEADER_ALONE = 8
