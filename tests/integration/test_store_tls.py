@@ -162,6 +162,7 @@ async def test_certificates_that_are_replaced_serve_the_next_call(
 @pytest.mark.parametrize(
     ("uri", "said"),
     [
+        ("milvus:19530", "begins with none of https://, http:// and unix:"),
         ("http://milvus:19530?ca_pem_path=/a.pem", "ca_pem_path=… has no effect without https://"),
         ("https://milvus:19530?ca=/a.pem", "does not know ca; there are ca_pem_path, client_pem_path"),
         ("https://milvus:19530?ca_pem_path=", "ca_pem_path is empty"),

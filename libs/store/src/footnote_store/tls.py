@@ -36,21 +36,25 @@ class Address:
     files: Renewed[ssl.SSLContext] | None = None
 
     @property
+    def _split(self) -> SplitResult:
+        return urlsplit(self.uri)
+
+    @property
     def database(self) -> str:
         """The database in its path; "" for the server's default."""
-        return "" if self.uri.startswith("unix:") else urlsplit(self.uri).path.strip("/").partition("/")[0]
+        return "" if self.uri.startswith("unix:") else self._split.path.strip("/").partition("/")[0]
 
     @property
     def token(self) -> str:
         """The credentials in it, as `user:password`."""
-        return unquote(urlsplit(self.uri).netloc.rpartition("@")[0])
+        return unquote(self._split.netloc.rpartition("@")[0])
 
     def channel(self) -> grpc.aio.Channel:
         """Open a channel, which reads the certificate files now."""
         if self.uri.startswith("unix:"):
             return grpc.aio.insecure_channel(self.uri, _OPTIONS)
-        split = urlsplit(self.uri)
-        target = f"{split.hostname}:{split.port or (_PORT if self.files is None else _HTTPS_PORT)}"
+        host, port = self._split.netloc.rpartition("@")[2], _PORT if self.files is None else _HTTPS_PORT
+        target = host if self._split.port else f"{host}:{port}"
         if self.files is None:
             return grpc.aio.insecure_channel(target, _OPTIONS)
         named = [("grpc.ssl_target_name_override", self.said[_NAME])] if _NAME in self.said else []
@@ -65,7 +69,7 @@ class Address:
         """Repeat the channel's TLS handshake and return the reason of a failure; "" when TLS is not the cause."""
         if self.files is None:
             return ""
-        split = urlsplit(self.uri)
+        split = self._split
         name = self.said.get(_NAME, split.hostname)
         try:
             async with asyncio.timeout(_HANDSHAKE_SECONDS):
@@ -100,8 +104,10 @@ async def _greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 def address(uri: str) -> Address:
     """Parse an address; FailedPrecondition for parameters that are invalid or have no effect."""
     split = urlsplit(uri)
-    if split.scheme.lower() != "https":
-        if split.scheme.lower() in ("http", "tcp") and split.query:
+    if split.scheme not in ("https", "http", "tcp", "unix"):
+        raise _wrong("it begins with none of https://, http:// and unix:")
+    if split.scheme != "https":
+        if split.scheme != "unix" and split.query:
             raise _wrong(f"?{split.query.partition('=')[0]}=… has no effect without https://")
         return Address(uri, {})
     said = dict(parse_qsl(split.query, keep_blank_values=True))
