@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from google.protobuf.wrappers_pb2 import BytesValue
 from numpy.typing import NDArray
 
 from footnote_store.milvus import Milvus
@@ -128,15 +129,6 @@ def _fill(field: FieldData, values: Sequence[Any]) -> None:
         field.type = DataType.FloatVector
         vectors = np.asarray(values, dtype="<f4")
         field.vectors.dim = vectors.shape[1]
-        # Packed floats are exactly these bytes; adding them one by one would create a Python object for each.
-        field.vectors.float_vector.MergeFromString(_packed(vectors.tobytes()))
-
-
-def _packed(data: bytes) -> bytes:
-    """Return protobuf's encoding of a bytes field with number 1: tag, length, bytes."""
-    length, head = len(data), bytearray(b"\x0a")
-    while length > 0x7F:
-        head.append(length & 0x7F | 0x80)
-        length >>= 7
-    head.append(length)
-    return bytes(head) + data
+        # Packed floats are encoded as one field of bytes with number 1; adding them one by one would create a Python
+        # object for each.
+        field.vectors.float_vector.MergeFromString(BytesValue(value=vectors.tobytes()).SerializeToString())
