@@ -207,7 +207,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.sources.net.addresses.permitted footnote_edge.sources.workflows.synchronise
     footnote_edge.sources.workflows.delete
     footnote_kit.clients.service_config footnote_kit.clients.open_channel footnote_kit.context.bind_request_id
-    footnote_kit.context.bind_service footnote_kit.context.detached footnote_kit.interceptor.checked
+    footnote_kit.context.bind_service footnote_kit.context.detached
     footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
@@ -223,8 +223,8 @@ NOT_TEXTS = frozenset(
     footnote_cli.render.text.shorten footnote_cli.session.open_channel footnote_cli.values.confirm
     footnote_cli.targets.found footnote_kit.plugins.installed footnote_conformance.stages.library.blocks_of
     footnote_conformance.rules.places_of
-    footnote_ingestion.model.values.new_key footnote_ingestion.parsers.tables.cell_range
-    footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.model.collection_key
+    footnote_ingestion.model.values.new_key
+    footnote_indexing.model.collection_key
     footnote_retrieval.model.degradation footnote_augmentation.adapters.http.creator
     footnote_cli.targets.how_many footnote_text.locales.known footnote_text.locales.choose
     footnote_edge.asking.fallback.prompt_of footnote_edge.http.dialects.mcp_stdio.serve
@@ -234,7 +234,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.jobs.operation_workflows.delete footnote_edge.jobs.operation_workflows.reindex
     footnote_edge.jobs.workflows.enqueue_document footnote_edge.jobs.workflows.begin_document
     footnote_edge.jobs.workflows.begin_again
-    footnote_generation.verification.derived.from_one_quoted footnote_kit.front.proxy.listen
+    footnote_kit.front.proxy.listen
     footnote_kit.validation.checked_name footnote_kit.validation.checked_group
     footnote_kit.testing.stage_channel footnote_edge.gateway.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
