@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from time import perf_counter
 
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_UNSPECIFIED, PipelineStage, StageTiming
@@ -12,9 +11,29 @@ from google.protobuf.duration_pb2 import Duration
 
 def duration(seconds: float) -> Duration:
     """Return seconds as a protobuf duration."""
+    nanos = round(seconds * 1e9)
+    if nanos >= 0:
+        whole, rest = divmod(nanos, 1_000_000_000)
+        return Duration(seconds=whole, nanos=rest)
     result = Duration()
-    result.FromNanoseconds(round(seconds * 1e9))
+    result.FromNanoseconds(nanos)
     return result
+
+
+class _Step:
+    """The measurement of one block; as a generator it would take twice the time, in each of a search's ten steps."""
+
+    __slots__ = ("_began", "_name", "_stage", "_watch")
+
+    def __init__(self, watch: Stopwatch, stage: PipelineStage.ValueType, name: str) -> None:
+        self._watch, self._stage, self._name = watch, stage, name
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._began = perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._watch._add(self._stage, self._name, self._began, perf_counter())
 
 
 class Stopwatch:
@@ -29,20 +48,13 @@ class Stopwatch:
         """Return the seconds since the start."""
         return perf_counter() - self._started
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def step(self, name: str) -> _Step:
         """Record how long the block takes, as a step of this watch's stage."""
-        with self.timed(self._stage, name):
-            yield
+        return _Step(self, self._stage, name)
 
-    @contextmanager
-    def timed(self, stage: PipelineStage.ValueType, step: str = "") -> Iterator[None]:
+    def timed(self, stage: PipelineStage.ValueType, step: str = "") -> _Step:
         """Record how long the block takes, even when it raises; without a `step` it is the whole stage."""
-        began = perf_counter()
-        try:
-            yield
-        finally:
-            self._add(stage, step, began, perf_counter())
+        return _Step(self, stage, step)
 
     def record(self, step: str, began: float, ended: float) -> None:
         """Record a step measured elsewhere, in `perf_counter` seconds."""

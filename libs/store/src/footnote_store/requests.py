@@ -52,8 +52,10 @@ async def query(
 def hits(columns: Columns, scores: Sequence[float]) -> list[Hit]:
     """Return rows read with CHUNK_OUTPUT as hits; with the column "dense" they include their vectors."""
     vectors: Sequence[NDArray[np.float32] | None] = columns.get("dense") or [None] * len(scores)
-    rows = zip(*(columns[name] for name in HIT_COLUMNS), scores, vectors, strict=True)
-    return [Hit(*row) for row in rows]
+    read = [columns[name][:] for name in HIT_COLUMNS]  # lists: protobuf's own sequences are slow to iterate
+    if any(len(column) != len(scores) for column in (*read, vectors)):
+        raise ValueError("the engine's columns differ in length")
+    return list(map(Hit, *read, scores[:], vectors))
 
 
 def search_request(

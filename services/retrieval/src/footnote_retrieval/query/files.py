@@ -199,11 +199,12 @@ def missing_files(query: str, names: FileNames) -> list[str]:
 
     Only one word with the extension of a document counts, written like a file's name: "lease-2024.pdf".
     """
-    if not names.complete:
+    written = list(_FILE_LIKE.finditer(query)) if names.complete else []
+    if not written:
         return []
     known = {fold(name) for name in names.documents}
     ends = EXTENSIONS | {name.rpartition(".")[2] for name in known}
-    found = [match[0] for match in _FILE_LIKE.finditer(query) if match[1].lower() in ends]
+    found = [match[0] for match in written if match[1].lower() in ends]
     named = [name for file in named_files(query, names) for name in (fold(file.filename),)]
     return list(
         dict.fromkeys(

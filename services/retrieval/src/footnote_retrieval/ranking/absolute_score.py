@@ -63,7 +63,7 @@ def lexical_full(query: Sequence[str], candidates: Sequence[Candidate], sought: 
 
 def _counted(passages: Sequence[str], sought: Occurrences) -> tuple[Scores, Scores]:
     """Return how many terms each passage has, and the frequency of each query term in it."""
-    times = [[len(places) for places in sought.of(passage)] for passage in passages]
+    times = [list(map(len, sought.of(passage))) for passage in passages]
     lengths = [passage.strip().count(" ") + 1 if passage else 0 for passage in passages]
     return np.array(lengths, dtype=float), np.array(times, dtype=float)
 
