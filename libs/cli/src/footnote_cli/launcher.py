@@ -1,7 +1,6 @@
 """`footnote serve TARGET`: settings, lock, signals; `supervise` does the work."""
 
 import asyncio
-import gc
 import os
 import signal
 from collections.abc import Mapping
@@ -127,10 +126,7 @@ async def _start(fleet: Fleet, wait_ready: bool) -> None:
     await fleet.start()
     # A single stage may wait for its peers indefinitely; its health service reports that.
     late = await fleet.wait_ready() if wait_ready else {}
-    # Objects from the start are kept: otherwise each full collection would stop every request for a tenth of a second.
-    gc.collect()
-    gc.freeze()
-    gc.enable()  # off since the command began
+    process.collect_garbage_seldom()  # off since the command began
     fleet.publish()
     for name, reason in late.items():
         say(f"{name} is not ready yet: {reason}", stderr=True)

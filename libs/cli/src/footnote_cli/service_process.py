@@ -168,9 +168,7 @@ async def _start(supervisor: Supervisor, parent: _ParentPipe) -> None:
     await supervisor.start_tasks()
     parent.send(announced=dict(supervisor.runtime.announced))
     late = await supervisor.wait_ready()
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+    process.collect_garbage_seldom()
     parent.send(late=late)
 
 

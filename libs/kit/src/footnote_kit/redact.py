@@ -76,8 +76,8 @@ class Secrets:
     def _fragment(self, match: re.Match[str]) -> str:
         token = match[0]
         head = token[:_LONGEST_TOKEN]
-        grams = self._grams
-        return SHOWN if any(head[at : at + _GRAM] in grams for at in range(len(head) - _GRAM + 1)) else token
+        parts = [head[at : at + _GRAM] for at in range(len(head) - _GRAM + 1)]
+        return token if self._grams.isdisjoint(parts) else SHOWN
 
     def _masked(self, text: str) -> str:
         """Remove keys shown with a masked middle, together with the visible ends that identify them."""
