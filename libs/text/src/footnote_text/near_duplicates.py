@@ -92,7 +92,10 @@ class Originals(Generic[T]):
         for other, their_words, theirs in self._originals:
             same = self._surely_alike(words, their_words, len(theirs))
             if not same:
-                mine = runs(words, self._whole_below) if mine is None else mine
+                if mine is None:
+                    mine = runs(words, self._whole_below)
+                    if self._too_new(mine):
+                        break
                 same = self._same(mine, theirs)
             if same and counts(other):
                 return other
@@ -154,10 +157,14 @@ class Originals(Generic[T]):
         words = words_of(text) if whole else beginning
         if len(words) < self._shortest:
             return False
-        new = _threes(words) - self._known
-        if not whole and not self._too_many(len(new)):
-            new |= _threes(words_of(text[-part:])[1:]) - self._known
-        return self._too_many(len(new))
+        seen = _threes(words)
+        if not whole and not self._too_new(seen):
+            seen |= _threes(words_of(text[-part:])[1:])
+        return self._too_new(seen)
+
+    def _too_new(self, some: Runs) -> bool:
+        """Return whether a passage with these runs, all or some of its own, is `alike` no kept item."""
+        return self._too_many(len(some) - len(some & self._known))
 
     def _too_many(self, new: int) -> bool:
         """Return whether a passage with so many runs that no kept item has is `alike` none of them."""
