@@ -44,6 +44,11 @@ def measure_of(texts: Sequence[str]) -> Measure | None:
     return found if found.ByteSize() else None
 
 
+def is_note(text: str) -> bool:
+    """Return whether the words are in brackets: "(in thousands)", "[unaudited]"."""
+    return (text[:1], text[-1:]) in (("(", ")"), ("[", "]"))
+
+
 def note_of(texts: Sequence[str]) -> tuple[str, int]:
     """Return the words above a table that state its numbers' magnitude, exceptions included, and the power of ten.
 

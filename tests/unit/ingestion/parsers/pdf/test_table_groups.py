@@ -159,6 +159,21 @@ def test_a_note_on_the_whole_table_says_what_its_numbers_are_in(tmp_path: Path) 
     assert part.columns[1].measure.scale == 3
 
 
+def test_a_magnitude_over_the_middle_of_three_columns_is_of_all(tmp_path: Path) -> None:
+    table = [["", "2023", "2022", "2021"], *([*row[:3], "990"] for row in BODY)]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table[:1], top=80, ends=(330, 440, 550))
+        middle(pdf, 425, 100, "(in thousands)")
+        columns(pdf, table[1:], top=116, ends=(330, 440, 550))
+
+    found = read(tmp_path, draw)
+    assert rows(found)[0] == "Wages; 2023: 1,250; 2022: 1,310; 2021: 990"
+    part = next(block.table_part for block in found if block.table_part.columns)
+    assert [column.measure.scale for column in part.columns] == [0, 3, 3, 3]
+    assert (part.note, part.note_scale) == ("(in thousands)", 3)
+
+
 def test_labels_with_their_values_head_nothing(tmp_path: Path) -> None:
     cells = [
         ["Name: Ada Byron", "Ward: 7 North", "Bed: 12"], ["Seen: 2024-06-04 09:00", "Age: 50", "Room: 3"],

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote_ingestion.parsers.measures import is_note, note_of
 from footnote_ingestion.parsers.pdf.cut_headers import cut_headers, parted_by
 from footnote_ingestion.parsers.pdf.grids import cell_of, segments
 from footnote_ingestion.parsers.pdf.groups import (
@@ -130,11 +131,6 @@ def header_names(
     head = _named(stub, parts, named, names_column is not None, rules.across)
     head.lead = [*over_all, *head.lead, *(cell_of(piece.words).text for piece in beyond)]
     return head, used
-
-
-def is_note(text: str) -> bool:
-    """Return whether the words are in brackets: "(in thousands)", "[unaudited]"."""
-    return (text[:1], text[-1:]) in (("(", ")"), ("[", "]"))
 
 
 def _is_over_line(piece: Piece, columns: Columns, across: Sequence[Rule], start: float, size: float) -> bool:
@@ -305,10 +301,8 @@ def _named(
     width = len(columns)
     count = width - (1 if named_by_column else 0)
     names: list[list[tuple[Part, str, bool]]] = [[] for _ in range(width)]
-    notes: list[str] = []
     # "Year ended June 30," continues in the words beside it, else in every column's header.
-    stub, parts, numbers = without_numbers(stub, parts, columns)
-    notes += numbers
+    stub, parts, notes = without_numbers(stub, parts, columns)
     begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece.words).text)]
     corners: list[Piece] = []
     for number, row in enumerate(parts):
@@ -328,7 +322,7 @@ def _named(
             if is_note(own):
                 whole = part.last - part.first >= count > 1
                 others = parts[number + 1 :] if not any(names) else [*parts[:number], *parts[number + 1 :]]
-                apart = not any(names) or _is_beside_column(part, columns)
+                apart = not any(names) or _is_beside_column(part, columns) or _is_magnitude_of_all(own, part, columns)
                 if whole or (len(row) == 1 and apart and _head_all(others, part)):
                     # "(in thousands)", "(unaudited)": concerns the whole table and is no column's name
                     notes += [*filter(None, [lead_in.strip()]), own]
@@ -337,9 +331,8 @@ def _named(
                 names[at].append((part, text, grouped))
     texts = [_stacked(one, across) for one in names]
     words = [cell_of(piece.words).text for piece in stub]
-    lead = [text for text in words if is_note(text) and len(text) > 12]
+    lead = [*(text for text in words if is_note(text) and len(text) > 12), *notes]
     rest = [text for text in words if text not in lead]
-    lead += notes
     goes_on = [cell_of(piece.words).text for piece in begun] if any(texts) else []
     aside = [cell_of(piece.words).text for piece in corners]
     corner = " ".join(text for text in rest if not any(texts) or text in aside or not _GOES_ON.search(text))
@@ -349,6 +342,12 @@ def _named(
     if named_by_column:
         return Head(texts if not corner else [f"{corner} {texts[0]}".strip(), *texts[1:]], lead)
     return Head([corner, *texts], lead)
+
+
+def _is_magnitude_of_all(note: str, part: Part, columns: Columns) -> bool:
+    """Return whether a note states a magnitude in the middle of all columns, which may be over the middle one."""
+    off = abs(part.piece.left + part.piece.right - columns[0][0] - columns[-1][1]) / 2
+    return len(columns) > 2 and off < part.piece.top - part.piece.bottom and note_of((note,))[1] > 0
 
 
 def _is_beside_column(part: Part, columns: Columns) -> bool:

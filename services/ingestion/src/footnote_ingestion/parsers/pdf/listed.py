@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+from footnote_ingestion.parsers.measures import is_note
 from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, segments, visual_rows
-from footnote_ingestion.parsers.pdf.header_columns import header_names, is_note
+from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.table_start import Words
