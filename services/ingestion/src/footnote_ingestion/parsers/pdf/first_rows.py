@@ -20,10 +20,11 @@ def start_of_body(
 ) -> int:
     """Return the first row that is not a header; a name without values below the headers is a section's name."""
     start = first_body
+    parted = any(is_panel(row, columns, size) for row in rows[first_body:])
     while start and (
         _ends_before(rows[start - 1], edge - 0.5 * size)
         or _is_section(rows[start - 1], edge, columns)
-        or (is_panel(rows[start - 1], columns, size) and any(_names_columns(row, columns) for row in rows[: start - 1]))
+        or (parted and is_panel(rows[start - 1], columns, size))
     ):
         start -= 1
     # Names at the very top are not sections unless a header is above them.
@@ -105,10 +106,6 @@ def ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]]) 
 
 def _ends_before(row: Sequence[Word], edge: float) -> bool:
     return all(word.right < edge for word in row)
-
-
-def _names_columns(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
-    return len(segments(row)) >= len(columns) <= over(row, columns)
 
 
 def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float, float]]) -> bool:
