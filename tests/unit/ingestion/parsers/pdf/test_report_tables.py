@@ -198,14 +198,17 @@ def test_headers_with_narrow_gaps_are_cut_beside_others_of_several_lines(tmp_pat
 
 
 def test_a_line_of_words_from_where_names_begin_is_a_title(tmp_path: Path) -> None:
-    def draw(pdf: FPDF) -> None:
-        pdf.text(50, 80, "3. Accidents by the day of the week")
-        columns(pdf, [["", "All", "Rate", "Light", "Part"]], 100, (120, 160, 200, 240))
-        columns(
-            pdf, [["Monday", "72", "16", "43", "21"], ["Tuesday", "47", "10", "17", "5"]], 116, (120, 160, 200, 240)
-        )
+    ends = tuple(120 + 40 * at for at in range(7))
 
-    assert rows(read(tmp_path, draw))[0] == "Monday; All: 72; Rate: 16; Light: 43; Part: 21"
+    def draw(pdf: FPDF) -> None:
+        pdf.text(50, 84, "3. Accidents by the day of the week")
+        columns(pdf, [["", "All", "Rate", "Light", "Part", "Grave", "Part", "Sum"]], 100, ends)
+        for top, name in ((116, "Monday"), (132, "Tuesday"), (148, "Friday")):
+            columns(pdf, [[name, "72", "16", "43", "21", "19", "11", "80"]], top, ends)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Monday; All: 72; Rate: 16; Light: 43; Part: 21; Grave: 19; Part: 11; Sum: 80"
+    )
 
 
 def test_the_last_line_of_a_groups_name_heads_what_its_first_one_does(tmp_path: Path) -> None:
