@@ -28,11 +28,11 @@ _FIELDS = {
     "token_plan": ANSWER_PART_TOKEN_PLAN,
     "manifest": ANSWER_PART_MANIFEST,
 }
-KEPT = frozenset((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS))
+STORED = frozenset((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS))
 """Optional parts of a stored answer, besides its text and footnotes."""
 
 
-async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGenerator[AskResponse]:
+async def requested_parts(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGenerator[AskResponse]:
     """Yield an answer's events without the parts that were not requested; closing it closes the source."""
     async with aclosing(events):
         async for event in events:

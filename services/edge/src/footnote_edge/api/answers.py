@@ -32,7 +32,7 @@ from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page, sequence
 from footnote_kit.telemetry import current_trace_id
 
-from footnote_edge.api.answer_parts import KEPT, sent, trim
+from footnote_edge.api.answer_parts import STORED, requested_parts, trim
 from footnote_edge.api.services import Services, caller, seconds
 from footnote_edge.asking.replay import replay
 from footnote_edge.asking.searching import store_unavailable
@@ -81,14 +81,16 @@ class AnswersApi:
     async def Ask(self, request: AskRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Answer a question as a stream of events."""
         limit = seconds(self.services.settings.ask_timeout_seconds)
-        async with aclosing(sent(self.services.asker.ask(caller(), request, limit), request.include)) as events:
+        async with aclosing(
+            requested_parts(self.services.asker.ask(caller(), request, limit), request.include)
+        ) as events:
             async for event in events:
                 yield event
 
     async def GetAnswer(self, request: GetAnswerRequest, context: Call) -> GetAnswerResponse:
         """Return a stored answer."""
-        if unkept := set(request.include) - KEPT:
-            names = ", ".join(sorted(AnswerPart.Name(part) for part in unkept))
+        if not_stored := set(request.include) - STORED:
+            names = ", ".join(sorted(AnswerPart.Name(part) for part in not_stored))
             raise InvalidArgument.field("include", f"has no {names} here; GetAnswerManifest returns the manifest")
         found = await self.services.answers.get(caller(), request.answer_id)
         question, expiry = found.manifest.question, self.services.answers.expiry(found)

@@ -39,7 +39,7 @@ from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page, moment, sequence, text
 from footnote_kit.validation import changed_fields
 
-from footnote_edge.api.answer_parts import sent, trim
+from footnote_edge.api.answer_parts import requested_parts, trim
 from footnote_edge.api.services import Services, caller, seconds
 from footnote_edge.conversations.conversations import Change, check_etag
 
@@ -135,7 +135,7 @@ class ConversationsApi:
 
     def _regenerated(self, request: RegenerateMessageRequest | EditMessageRequest) -> AsyncGenerator[AskResponse]:
         limit = seconds(self.services.settings.ask_timeout_seconds)
-        return sent(self.services.asker.regenerate(caller(), request, limit), request.include)
+        return requested_parts(self.services.asker.regenerate(caller(), request, limit), request.include)
 
     async def RestoreMessage(self, request: RestoreMessageRequest, context: Call) -> RestoreMessageResponse:
         """Bring back a version of a question that an edit has put aside."""
