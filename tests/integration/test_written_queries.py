@@ -178,6 +178,13 @@ async def test_texts_are_said_as_they_stand(tables: Tables) -> None:
     assert answer.computation.formula.endswith('Town <> L\'Aigle "x"')
 
 
+async def test_a_doubt_names_no_table(tables: Tables) -> None:
+    query = 'SELECT "Item" FROM {0} WHERE "Units" = (SELECT MAX("Units") FROM {0})'
+    doubts = " ".join((await tables.computed("Which item has the most units?", query)).computation.doubts)
+    assert "SUBQUERY" in doubts
+    assert tables.views[0] not in doubts
+
+
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
@@ -206,6 +213,10 @@ async def test_no_text_ends_a_string_of_the_second_engine(tables: Tables, text: 
     )
     assert answer.computation.confirmed
     assert "1823" in answer.computation.text
+
+
+async def test_a_day_that_is_asked_for_is_not_passed_over(tables: Tables) -> None:
+    assert not (await tables.computed("When was the highest Price seen?", "")).computation.text
 
 
 async def test_forms_record_statements_that_callers_can_run(tables: Tables) -> None:

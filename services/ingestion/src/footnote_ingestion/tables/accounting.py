@@ -319,10 +319,11 @@ def _changes_numbers(node: exp.Expr) -> bool:
 def _compares_more(node: exp.Expr, said: set[str]) -> bool:
     """Return whether a comparison is none that words of the question ask for, nor one with a day.
 
-    That of a column with a text or number needs no word; nor does that of columns by which tables are joined.
+    That of a column with a text or number needs no word; nor does that of columns by which tables are joined. What is
+    compared with a query of its own has that as its doubt.
     """
-    sides = [side for side in node.iter_expressions() if not isinstance(side, exp.Null)]
-    if any(map(is_day, sides)) or said & _COMPARED[type(node)]:
+    sides = list(node.iter_expressions())
+    if any(map(is_day, sides)) or node.find(exp.Subquery) is not None or said & _COMPARED[type(node)]:
         return False
     if not isinstance(node, exp.EQ):
         return True

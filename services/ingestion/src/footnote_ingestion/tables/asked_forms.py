@@ -228,6 +228,10 @@ class AskedForm(AskedColumns):
         """Return the form of what is greatest or least: of rows, or of groups by their total, mean or number."""
         subject = self._subject
         form.kind = best
+        words = {place for column in (form.key, *form.measures) for place in by_header.get(column, ())}
+        days = subject.dates - {one.column for one in form.filters}
+        if any(by_header.get(one, words) - words for one in days):
+            return None  # "on which date": a form does not say that
         texts = [column for column in by_header if column in subject.values]
         others = [column for column in texts if column != subject.naming]
         if self._named_by_default and subject.naming in texts and len(texts) == 2:
