@@ -115,6 +115,81 @@ CASES: dict[str, Case] = {
         [],
         {"C4": ("One",), "D5": ("Two",), "E8": ("Three",), "F9": ("Total",)},
     ),
+    "a year over columns that are named in different rows": (
+        [
+            ["Trade", "Farms", "Mines", "Total"],
+            [None, "A", "B", None],
+            [None, 2000, None, None],
+            ["All", 1252, 3893, 5145],
+            ["North", 23, 1396, 1419],
+            [None, 2001, None, None],
+            ["All", 1300, 3900, 5200],
+            ["North", 32, 1355, 1387],
+        ],
+        ["B3:D3", "B6:D6"],
+        {"B4": ("Farms", "A"), "D5": ("Total",), "C7": ("Mines", "B")},
+    ),
+    "marks of values that are not known": (
+        [["Druze", "Jews", "Total"], [". .", "671.9", ". ."], [158, 901, 1059], [14.8, 1103, 1266.8]],
+        [],
+        {"B2": ("Jews",), "C3": ("Total",)},
+    ),
+    "a group row with one long name": (
+        [
+            [
+                "Year",
+                "All",
+                None,
+                "Those who completed a school of a kind that is no longer there, as their parents said",
+                None,
+            ],
+            [None, "Men", "Women", "Men", "Women"],
+            ["2008", 52, 53, 26, 27],
+            ["2009", 53, 54, 27, 28],
+        ],
+        ["A1:A2", "B1:C1", "D1:E1"],
+        {
+            "B3": ("All", "Men"),
+            "E4": ("Those who completed a school of a kind that is no longer there, as their parents said", "Women"),
+        },
+    ),
+    "numbers of districts above names in two lines": (
+        [
+            [None, 1, 4, 5],
+            [None, "Cooper's", "Newton", "Geary"],
+            [None, "Roofing", "Centre", "School"],
+            ["Capito", 66, 53, 59],
+            ["Yoder", 36, 36, 38],
+        ],
+        [],
+        {"B4": ("1", "Cooper's", "Roofing"), "D5": ("5", "Geary", "School")},
+    ),
+    "a name merged over classes that are figures": (
+        [
+            ["Share of payers", None, None, "Income", None],
+            [None, None, None, "All", "Single"],
+            [0, "to", 10, 0.5, 0.2],
+            [11, "to", 20, 1.7, 0.7],
+            [21, "to", 30, 3.8, 1.7],
+        ],
+        ["A1:C1", "D1:E1"],
+        {"D3": ("Income", "All"), "E4": ("Income", "Single")},
+    ),
+    "a list of names between a header and sparse rows": (
+        [
+            ["Country", "Year", "Rate", "Births", "Source"],
+            [None],
+            ["Malta (1901-2006)"],
+            ["Spain (1911-2006)"],
+            [None],
+            ["Malta", "1871-1880", 643, None, "Loudon"],
+            ["Malta", "1881-1890", 592, None, "Loudon"],
+            ["Malta", "1906", 538, 107890, "Loudon"],
+            ["Malta", "1907", 556, 110347, "Loudon"],
+        ],
+        [],
+        {"C6": ("Rate",), "D8": ("Births",)},
+    ),
     "years merged over months, and a total beside them": (
         [
             [None, "Jan", "Feb", "Mar", "Total"],
@@ -144,6 +219,9 @@ NAMES: dict[str, tuple[Grid, list[str], dict[int, tuple[str, ...]]]] = {
     "sections with a remark each": (
         CASES["sections with a remark each, below one header"][0], [],
         {4: ("GOVERNOR", "Patrick"), 9: ("TREASURER", "Blanks")},
+    ),
+    "two columns that name rows, below a list": (
+        CASES["a list of names between a header and sparse rows"][0], [], {6: ("Malta", "1871-1880")},
     ),
     "rows that come again": (
         [["Place", "Item", "Kind", "Unit", "2005", "2006"], ["Land", "Towns", "People", "no.", 10, 11],
@@ -183,3 +261,15 @@ def test_rows_of_data_that_a_pane_keeps_below_a_section_are_no_header(tmp_path: 
     book.save(tmp_path / "a.xlsx")
     found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
     assert (found["C3"], found["D5"]) == (("From",), ("To",))
+
+
+def test_names_go_on_below_a_frozen_row_each_with_their_own(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Code", "PALL", "PFOOD", "PBEV"], ["Kind", "Index", "Index", "Index"], ["How", "Month", "Month", "Month"],
+        ["1992M1", 57.1, 49.4, 52.7], ["1992M2", 56.9, 45.5, 54.0], ["1992M3", 56.5, 44.7, 54.0],
+    ]  # fmt: skip
+    book = workbook(tmp_path / "a.xlsx", grid, [])
+    book.active.freeze_panes = "B3"
+    book.save(tmp_path / "a.xlsx")
+    found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
+    assert (found["B4"], found["D6"]) == (("PALL", "Index", "Month"), ("PBEV", "Index", "Month"))

@@ -64,6 +64,7 @@ class GridWriter:
         self._texts: frozenset[int] = frozenset()
         self._table: TableRows | None = None
         self._names = RowNames(())
+        self._named = True
         self._header_row = 0
         self._unused: set[int] = set()
         self._pairs = False
@@ -208,9 +209,12 @@ class GridWriter:
                 self._unused.clear()
         mine = own[len(rows) - len(below) :]
         paths = self._headers or [()] * max(len(row) for row in mine)
-        if self._table is None or found is not None or self._table.headers != paths:
-            goes_on = self._table is not None and found is None and not any(self._table.headers)
-            number = self._table.number if self._table is not None and goes_on else 0
+        named = self._named
+        self._named = any(filled_cells(row) > 1 for row in mine)
+        last = self._table
+        if last is None or found is not None or last.headers != paths or (self._named and not named):
+            goes_on = last is not None and found is None and (not any(last.headers) or last.headers == paths)
+            number = last.number if last is not None and goes_on else 0
             naming = frozenset({0}) if self._pairs else naming_columns([values for _, values, _, _ in below])
             self._table = TableRows(self._out, paths, naming=naming, said=above, number=number)
             self._names = RowNames(naming)

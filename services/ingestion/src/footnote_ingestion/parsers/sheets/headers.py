@@ -14,7 +14,8 @@ from itertools import pairwise
 from footnote_ingestion.parsers.measures import measure_of
 from footnote_ingestion.parsers.sheets.kinds import filled_cells, kind_of
 from footnote_ingestion.parsers.sheets.merges import groups_of
-from footnote_ingestion.parsers.tables import header_path, is_day, is_series, looks_like_year, looks_numeric
+from footnote_ingestion.parsers.sheets.words import first_of_words, more_of_words
+from footnote_ingestion.parsers.tables import header_path, is_day, is_series
 
 Grid = Sequence[Sequence[str]]
 _LONGEST_NAME = 120
@@ -116,9 +117,16 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
         count = len(numbers) + len(years)
         if count == 1 and _is_above_names(own, at, figures):
             continue
-        if count > len(texts) or (count and count == len(texts) and at > 0):
+        if count > len(texts) or (count and count == len(texts) and (at > 0 or _goes_on(kinds, below))):
             return at
     return None
+
+
+def _goes_on(kinds: dict[int, str], below: Grid) -> bool:
+    """Return whether the row below has the same kinds of cells: both are data."""
+    return bool(below) and all(
+        column < len(below[0]) and kind_of(below[0][column]) == kinds[column] for column in kinds
+    )
 
 
 def _declared_body(own: Grid, figures: frozenset[int], known_last: int) -> int:
@@ -127,9 +135,11 @@ def _declared_body(own: Grid, figures: frozenset[int], known_last: int) -> int:
     if found and found <= known_last and any(filled_cells(row) > 1 for row in own[:found]):
         return found
     at = known_last + 1
-    while at < len(own) and own[known_last][0] and not own[at][0]:
-        kinds = {column: kind_of(text) for column, text in enumerate(own[at]) if text}
-        if not kinds or any(kind != "t" or column not in figures for column, kind in kinds.items()):
+    while at < len(own) and own[known_last][0]:
+        over = [column for column, text in enumerate(own[at]) if text and column]
+        inside = sum(column in figures for column in over)
+        most = inside * 2 > len(figures) if own[at][0] else inside == len(over) > 0
+        if not most or any(kind_of(own[at][column]) != "t" for column in over):
             break
         at += 1
     return at
@@ -186,13 +196,23 @@ def _is_series_of_names(own: Grid, at: int, numbers: Sequence[int]) -> bool:
 
 def _rises_beside_names(row: Sequence[str], numbers: Sequence[int]) -> bool:
     """Return whether rising whole numbers have names right of them, as totals have beside numbered districts."""
-    counted = [row[column] for column in numbers]
-    if len(numbers) < _LEAST_NUMBERED or not all(text.isascii() and text.isdecimal() for text in counted):
+    return _rise([row[column] for column in numbers]) and any(kind_of(text) == "t" for text in row[numbers[0] + 1 :])
+
+
+def _rises_over_names(row: Sequence[str], below: Sequence[str]) -> bool:
+    """Return whether rising whole numbers are each above a name, as the numbers of districts are."""
+    over = [(text, name) for text, name in zip(row, below, strict=False) if text and kind_of(text) != "t"]
+    return _rise([text for text, _ in over]) and all(kind_of(name) == "t" for _, name in over)
+
+
+def _rise(texts: Sequence[str]) -> bool:
+    """Return whether several texts are rising whole numbers."""
+    if len(texts) < _LEAST_NUMBERED or not all(text.isascii() and text.isdecimal() for text in texts):
         return False
-    if any(len(text) > _MOST_DIGITS for text in counted):
+    if any(len(text) > _MOST_DIGITS for text in texts):
         return False
-    rising = all(int(one) < int(other) for one, other in pairwise(counted))
-    return rising and any(kind_of(text) == "t" for text in row[numbers[0] + 1 :])
+    numbers = [int(text) for text in texts]
+    return numbers == sorted(set(numbers))
 
 
 def _head_figures(years: Sequence[int], below: Grid) -> bool:
@@ -231,7 +251,7 @@ def _is_section_over_values(rows: Grid, own: Grid, at: int, figures: frozenset[i
     over = [column for column in figures if column < len(rows[at]) and rows[at][column] == text]
     if filled_cells(own[at]) != 1 or len(over) * 2 <= len(figures) or measure_of((text,)) is not None:
         return False  # a unit is of the columns
-    named = [column for column in over if column < len(own[at - 1]) and own[at - 1][column]]
+    named = [column for column in over if any(column < len(row) and row[column] for row in own[:at])]
     below = next((row for row in own[at + 1 :] if any(row)), ())
     first = next((column for column, text in enumerate(below) if text), 0)
     return len(named) == len(over) > 1 and first < min(figures) and filled_cells(below) > 1
@@ -274,18 +294,16 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, last: int, figures: frozenset
     """Return whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
     row, mine = rows[at], own[at]
     filled = [column for column, text in enumerate(mine) if text]
-    over = mine[0] and any(
-        column and row[column] == mine[0] and not mine[column] for column in figures if column < len(row)
-    )
-    if over and not (rows[at + 1][0] == mine[0] and not own[at + 1][0]):
+    over = sum(bool(column and row[column] == mine[0] and not mine[column]) for column in figures if column < len(row))
+    if mine[0] and over > 1 and not (rows[at + 1][0] == mine[0] and not own[at + 1][0]):
         return False  # merged over names and values, and not over the rows below: a title
     if not filled:
         return any(row)
     longest = _LONGEST_NAME if len(filled) * 2 > len(figures) else _LONGEST_GROUP
-    if any(len(mine[column]) > longest for column in filled):
+    if sum(len(mine[column]) for column in filled) > longest * len(filled):
         return False
     if any(kind_of(mine[column]) == "n" for column in filled):
-        return counts_columns(mine) and not is_numbering(mine)
+        return (counts_columns(mine) or _rises_over_names(mine, rows[at + 1])) and not is_numbering(mine)
     if len(filled) > 1:
         inside = sum(_begins_inside(rows, own, at, column) for column in filled)
         return inside * 2 < len(filled) and any(column in figures for column, text in enumerate(row) if text)
@@ -339,51 +357,10 @@ def _first_value(below: Sequence[str], mine: Sequence[str], figures: frozenset[i
 
 def _by_words(rows: Grid, own: Grid) -> Header | None:
     """Return the header of a table without columns of figures."""
-    first = _first_of_words(rows, own)
+    first = first_of_words(rows, own)
     if first is None:
         return None
-    last = first + _more_of_words(rows[first:], own[first:])
+    last = first + more_of_words(rows[first:], own[first:])
     width = max(len(row) for row in rows[first : last + 1])
     paths = [header_path([row[at] for row in rows[first : last + 1] if at < len(row)]) for at in range(width)]
     return Header(first, last, last + 1, paths)
-
-
-def _first_of_words(rows: Grid, merged: Grid) -> int | None:
-    """Return the header among rows of words, or None when the first wide row looks like data."""
-    widest = max(filled_cells(row) for row in rows)
-    if widest < 2:
-        return None
-    for index, row in enumerate(rows[:-1]):
-        if filled_cells(row) < max(2, widest * 0.6):
-            continue
-        filled = [value for value in merged[index] if value]
-        if len(filled) < 2 and (row[0] or not filled or filled_cells(row) == len(row)):  # a title over the whole table
-            continue
-        labels = [value for value in filled if not looks_numeric(value) or looks_like_year(value)]
-        distinct = len(set(filled)) >= len(filled) * 0.7
-        short = sum(len(value) for value in filled) <= 120 * len(filled)
-        named = len(labels) == len(filled) or is_series(row, rows[index + 1])
-        return index if named and distinct and short else None
-    return None
-
-
-def _more_of_words(rows: Grid, own: Grid) -> int:
-    """Return how many more rows continue a header: they only name the columns of groups."""
-    more = 0
-    while more < len(rows) - 2:
-        group = _grouped_columns(rows[more], own[more])
-        names = [value for column, value in enumerate(own[more + 1]) if value and column in group]
-        others = [value for column, value in enumerate(own[more + 1]) if value and column not in group]
-        if not names or others or any(looks_numeric(name) and not looks_like_year(name) for name in names):
-            break
-        more += 1
-    return more
-
-
-def _grouped_columns(values: Sequence[str], own: Sequence[str]) -> set[int]:
-    """Return the columns under a cell that spans several."""
-    found: set[int] = set()
-    for column in range(1, len(values)):
-        if not own[column] and values[column] and values[column] == values[column - 1]:
-            found |= {column - 1, column}
-    return found

@@ -17,7 +17,7 @@ _NOTED_YEAR = re.compile(r"(?:19|20)[0-9]{2} ?[0-9]{1,2}\)(?:, ?[0-9]{1,2}\))*+"
 
 def kind_of(text: str) -> str:
     """Return "" for empty cells and placeholders, "y" for years, "n" for other figures and errors, "t" for texts."""
-    if not text or text in _ABSENT:
+    if not text or text in _ABSENT or text.replace(" ", "") in _ABSENT:
         return ""
     if is_range(text):
         return "t"
