@@ -48,7 +48,11 @@ async def test_messages_whose_job_was_refused_are_remembered_later(client: EdgeC
     assert world.messages[0].text == "tea ?"
 
 
-async def test_messages_are_embedded_again_by_a_new_default_embedder(client: EdgeClient, world: World) -> None:
+async def test_messages_are_embedded_again_by_a_new_default_embedder(
+    client: EdgeClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chores, "EMBEDDER_SECONDS", 0.0)
+
     def sent(conversation_id: str) -> int:
         return sum(is_about(one, conversation_id, "") for one in world.requests("IndexMessages"))
 

@@ -160,6 +160,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.extractive.foreign_passages.find": lambda t: foreign_passages.find(t, [_SOURCE]),
     "footnote_generation.extractive.foreign_passages.of": lambda t: foreign_passages.of(t, _SOURCE),
     "footnote_generation.extractive.provider.cited": lambda t: provider.cited(t, 1),
+    "footnote_generation.verification.wording.bare_number": lambda t: stated.bare_number(t, "en"),
     "footnote_generation.verification.wording.outside": lambda t: stated.outside(t, _QUANTITY),
     "footnote_generation.verification.wording.parts": lambda t: stated.parts(t, ","),
     "footnote_generation.verification.wording.words": lambda t: stated.words(t, ","),

@@ -45,13 +45,16 @@ class RowLines:
         its numbers ("in thousands") precedes its rows if the text before them lacks it.
         """
         made: list[str] = []
+        noted: set[int] = set()
         done = 0
         for run in self._runs:
             whole = [line for line in run if text[line.start : line.end] == self._text[line.start : line.end]]
             if not whole:
                 continue
             start, end = whole[0].start, whole[-1].end
-            note = f"{whole[0].note}\n" if whole[0].note and whole[0].note not in text[:start] else ""
+            needed = whole[0].note and whole[0].table not in noted and whole[0].note not in text[:start]
+            note = f"{whole[0].note}\n" if needed else ""
+            noted.add(whole[0].table)
             table = _table(whole) if len(whole) > 1 else ""
             if table and len(table) < end - start:
                 made += (text[done:start], note, table)

@@ -57,9 +57,9 @@ def source(chunk: Chunk) -> Source:
     )  # fmt: skip
 
 
-def support(chunk: Chunk, statement: str) -> int:
+def support(chunk: Chunk, statement: str, language: str = "en") -> int:
     at = len(statement) + 1
-    (checked,) = Checker({1: source(chunk)}, "en").check_by_rules(
+    (checked,) = Checker({1: source(chunk)}, language).check_by_rules(
         segment(f"{statement} [1].", [PlacedMarker(at, at + 3, 1)])
     )
     return checked.claim.support
@@ -100,6 +100,32 @@ def test_a_magnitude_without_exceptions_counts_for_each_number(chunk: Chunk, sta
 )
 def test_with_exceptions_an_amount_is_left_to_a_verifier(chunk: Chunk, statement: str, verdict: int) -> None:
     assert support(chunk, statement) == verdict
+
+
+GERMAN = """# Bericht
+
+(in Tausend Euro, außer Ergebnis je Aktie)
+
+| | 2023 | 2022 |
+|---|---|---|
+| Ergebnis vor Steuern | 3.549 | 2.871 |
+| Ergebnis je Aktie | 1,93 | 1,02 |
+"""
+
+
+@pytest.mark.parametrize("chunk", [("bericht.md", GERMAN)], indirect=True)
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Das Ergebnis vor Steuern 2023 war 3.549 Euro", VERDICT_NOT_CONFIRMED),
+        ("Das Ergebnis vor Steuern 2023 war 3.549", VERDICT_SUPPORTED),
+        ("Das Ergebnis je Aktie 2023 war 1,93 Euro", VERDICT_SUPPORTED),
+    ],
+)
+def test_only_a_row_counted_as_the_note_says_is_an_exception(
+    chunk: Chunk, statement: str, verdict: int
+) -> None:
+    assert support(chunk, statement, "de") == verdict
 
 
 @pytest.mark.parametrize(

@@ -210,17 +210,25 @@ class MessageTable:
             moment = datetime.now(UTC) if embedded else None
             await session.execute(change.values(embed_time=moment, embedder=embedder or None))
 
+    async def embedded_once(self, message_ids: Sequence[str]) -> set[str]:
+        """Return those of these messages that an embedder embedded before."""
+        query = select(MessageRow.id).where(MessageRow.id.in_(message_ids), MessageRow.embedder.is_not(None))
+        async with self._sessions() as session:
+            return set(await session.scalars(query))
+
     async def unmark_embedded_by_others(self, embedder: str) -> int:
-        """Mark messages that another embedder embedded as not held; returns how many."""
+        """Mark messages that another embedder embedded as not held; returns how many. They keep its name."""
         count, last = 0, 0
-        theirs = select(MessageRow.sequence).where(MessageRow.embedder != embedder, MessageRow.embedder.is_not(None))
+        theirs = select(MessageRow.sequence).where(
+            MessageRow.embedder != embedder, MessageRow.embedder.is_not(None), MessageRow.embed_time.is_not(None)
+        )
         while True:
             async with self._sessions.begin() as session:
                 batch = theirs.where(MessageRow.sequence > last).order_by(MessageRow.sequence).limit(_BATCH)
                 if not (found := list(await session.scalars(batch))):
                     return count
                 change = update(MessageRow).where(MessageRow.sequence.in_(found), MessageRow.embedder != embedder)
-                await session.execute(change.values(embed_time=None, embedder=None))
+                await session.execute(change.values(embed_time=None))
             count, last = count + len(found), found[-1]
 
     async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:

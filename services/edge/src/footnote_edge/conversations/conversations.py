@@ -8,10 +8,12 @@ from uuid import uuid4
 
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
+from footnote_kit.breaker import Breaker
+from footnote_kit.errors import Aborted, DeadlineExceeded, FootnoteError, InvalidArgument, Unavailable
+from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page, fitting
 
-from footnote_edge.collections.names import Ask
+from footnote_edge.collections.names import PAUSE_SECONDS, Ask
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.ports import (
     Regenerations,
@@ -25,6 +27,7 @@ from footnote_edge.conversations.sharing import Sharing
 from footnote_edge.conversations.withholding import Withholding
 
 MAX_TITLE = 200
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Conversations:
     ) -> None:
         self._stored = stored
         self._names = names
+        self._silent = Breaker(1, PAUSE_SECONDS)
         self.regenerations = regenerations
         self.messages = Messages(messages, withholding)
         self.sharing = Sharing(shares, self.messages, withholding)
@@ -109,10 +113,14 @@ class Conversations:
             return found
         given = await self._stored.named(naming)
         ids = {one for names in given.values() for one, name in names.items() if name != one}
-        try:
-            current = await self._names(scope, sorted(ids))
-        except FootnoteError:
-            current = {}
+        current: Mapping[str, str] = {}
+        if not self._silent.rest:
+            try:
+                current = await self._names(scope, sorted(ids))
+            except (Unavailable, DeadlineExceeded):
+                self._silent.failed()
+            except FootnoteError as error:  # a missing name must not fail a call
+                _log.warning("collection_names_refused", reason=error.reason)
         for one in found:
             if named := given.get(one.id):
                 one.collections[:] = [name if name == key else current.get(key, name) for key, name in named.items()]

@@ -104,6 +104,10 @@ class Messages:
         """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
         await self._stored.mark_embedded(message_ids, embedder, embedded=embedded)
 
+    async def embedded_once(self, message_ids: Sequence[str]) -> set[str]:
+        """Return those of these messages that an embedder embedded before."""
+        return await self._stored.embedded_once(message_ids)
+
     async def unmark_embedded_by_others(self, embedder: str) -> int:
         """Mark messages that another embedder embedded as not held; returns how many."""
         return await self._stored.unmark_embedded_by_others(embedder)

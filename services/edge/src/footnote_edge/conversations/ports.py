@@ -196,6 +196,9 @@ class StoredMessages(Protocol):
     async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
         """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
 
+    async def embedded_once(self, message_ids: Sequence[str]) -> set[str]:
+        """Return those of these messages that an embedder embedded before."""
+
     async def unmark_embedded_by_others(self, embedder: str) -> int:
         """Mark messages that another embedder embedded as not held; returns how many."""
 

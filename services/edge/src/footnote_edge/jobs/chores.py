@@ -1,6 +1,8 @@
 """Background chores of conversations: titles and memory. Each is idempotent."""
 
 import asyncio
+import math
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -30,6 +32,8 @@ T = TypeVar("T")
 
 EMBED_BATCH = 100
 FORGET_BATCH = 100
+EMBEDDER_SECONDS = 1800.0
+"""Least seconds between two changes of the default embedder that count."""
 TITLE_LENGTH = 60
 TITLE_SECONDS = 10.0
 """Seconds that a job waits for a model to write a title: meanwhile it holds a place of the background queue."""
@@ -54,6 +58,7 @@ class Chores:
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
+        self._changed = -math.inf
         self._embedder = ""
         """The deployment's default embedder, as indexing named it last."""
 
@@ -116,9 +121,11 @@ class Chores:
                 # Unembedded messages stay out of memory search until the next message retries them.
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
                 return start
-            size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
-            self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
             ids = [message.message_id for message in batch]
+            charged = await self._conversations.messages.embedded_once(ids)  # the operator's change of embedder is free
+            texts = [one.text for one in batch if one.message_id not in charged]
+            size = await asyncio.to_thread(lambda texts: sum(map(tokens.count, texts)), texts)
+            self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
             await self._conversations.messages.mark_embedded(ids, response.embedder)
             await self._note_embedder(response.embedder)
             # Messages may leave the conversation during embedding; memory then forgot them before they were stored.
@@ -128,10 +135,14 @@ class Chores:
         return len(messages)
 
     async def _note_embedder(self, embedder: str) -> None:
-        """Give what another embedder embedded back to the backlog: memory no longer finds it."""
-        if embedder and embedder != self._embedder:
+        """Give what another embedder embedded back to the backlog: memory no longer finds it.
+
+        While replicas with two embedders answer in turns, as during a rolling change, that seldom happens.
+        """
+        now = time.monotonic()
+        if embedder and embedder != self._embedder and now - self._changed > EMBEDDER_SECONDS:
             count = await self._conversations.messages.unmark_embedded_by_others(embedder)
-            self._embedder = embedder
+            self._embedder, self._changed = embedder, now
             if count:
                 _log.warning("messages_of_another_embedder", messages=count)
 

@@ -64,7 +64,7 @@ def without_places(statement: str, source: Source) -> str:
     return kept + statement[position:] if position else statement
 
 
-_WORD = re.compile(r"[^\W\d_]{4,}")
+_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par|por|na|за)[ -]([^\W\d_]+)")
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 
 
@@ -100,12 +100,12 @@ class _Value:
     def noted_scale(self) -> int:
         """The power of ten that its table's note states with exceptions, of which the row may be one; else 0.
 
-        A row that is called by words of the note, "Earnings per share" of "except per share data", is an exception.
+        A row that is counted by what the note names, "Earnings per share" of "except per share data", is an exception.
         """
         if self.cell.measure.scale or self.cell.message.measure.unit or not self.row.table.note_scale:
             return 0
-        noted = set(_WORD.findall(self.row.table.note.casefold()))
-        is_exception = any(noted.intersection(_WORD.findall(text.casefold())) for text in self.row.headers)
+        noted = set(_COUNTED_BY.findall(self.row.table.note.casefold()))
+        is_exception = any(noted.intersection(_COUNTED_BY.findall(text.casefold())) for text in self.row.headers)
         return 0 if is_exception else self.row.table.note_scale
 
 

@@ -191,7 +191,8 @@ class Extraction:
                 else:
                     yield path
                     return
-            if stored.parsed_key.startswith(_kept_with(stored)):  # also by other parsers: searches see what they read
+            # Also by other parsers: searches see what those read. "v10" is how the same layout was called.
+            if stored.parsed_key.startswith((_kept_with(stored), _kept_with(stored, "v10"))):
                 try:
                     path = await stack.enter_async_context(self._files.as_file(tables_key(stored.blob_key)))
                 except FileNotFoundError:
@@ -275,9 +276,9 @@ def _cheap_to_parse(document: Document) -> bool:
     return document.document_type in _PLAIN and document.size_bytes <= SHORT
 
 
-def _kept_with(stored: Stored) -> str:
+def _kept_with(stored: Stored, layout: str = f"{LAYOUT}-") -> str:
     """Return how the keys of all kept blocks of a file begin beside which tables of today's layout are kept."""
-    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.{LAYOUT}-"
+    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.{layout}"
 
 
 def _parsed_key(stored: Stored, limits: Limits) -> str:

@@ -71,6 +71,7 @@ def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place |
     if unused:  # headers without values are in no row, but must not be lost; nor those of empty forms
         names = dict.fromkeys(table.names[column] for column in sorted(unused))
         out.add(PARAGRAPH, "; ".join(names), place)
+        out.line_above = ""  # it says nothing of the table that follows
 
 
 def _write_pairs(

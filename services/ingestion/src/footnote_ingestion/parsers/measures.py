@@ -25,10 +25,28 @@ _SHORT = re.compile(
     rf"(?:^|[(\[\s])(?:(?P<before>[TkKMm])(?P<of>{_SIGN})|(?P<sign>{_SIGN})\s?(?P<after>000|{'|'.join(SHORT_SCALES)}))"
     r"(?=$|[)\]\s,])"
 )
-_EXCEPT = re.compile(r"\b(?:except|unless|otherwise|sauf|außer|ausgenommen|salvo|excepto|eccetto|tranne)\b", re.I)
+_EXCEPT = re.compile(
+    r"\b(?:except|unless|otherwise|other than|apart from|sauf|à l['’]exception|außer|ausgenommen|mit ausnahme|"
+    r"(?:sofern|soweit|wenn) nicht|salvo|excepto|exceto|eccetto|tranne|tenzij|behalve|uitgezonderd)\b",
+    re.I,
+)
+_NOTE = re.compile(r"[(\[（]([^()\[\]（）]{1,160})[)\]）]")
+_LEAD_IN = (
+    r"(?:(?:all|alle|tous les|todos los|amounts?|figures?|values?|numbers?|dollars|euros|expressed|stated|presented|"
+    r"angaben|beträge|werte|zahlen|montants?|chiffres|données|exprimés?|importes?|cifras|datos|valores|expresad[oa]s?|"
+    r"importi|dati|valori|bedragen|cijfers)\s+){0,4}"
+)
+_STATED = re.compile(
+    rf"{_LEAD_IN}(?P<led>(?:in|en|em|i)\s+)?(?:[A-Z]{{3}}\s|[€£$¥]\s?)?"
+    + "(?:"
+    + "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES)
+    + ")"
+    + rf"(?:\s+(?:(?:of |de |di |d['’])[^\W\d_]+|euros?|(?:us |u\.s\. )?dollars|pounds(?: sterling)?|{_SIGN}))?"
+    r"(?=\s*(?:$|[,;:.]))",
+    re.I,
+)
 _BRACKET = re.compile(r"[(\[（]([^()\[\]（）]{1,40})[)\]）]")
-_LONGEST_UNIT = 24
-_LONGEST_NOTE = 80
+_LONGEST_UNIT, _LONGEST_NOTE = 24, 160
 _NAMED = {"us dollars": "USD", "u.s. dollars": "USD", "euros": "EUR", "euro": "EUR", "pounds sterling": "GBP"}
 _WORD_CURRENCY = re.compile(
     r"(?<![^\W\d_])(?:of|d['’]|de|di|in|en)?\s?(us dollars|u\.s\. dollars|euros?|pounds sterling)\b", re.I
@@ -52,13 +70,27 @@ def is_note(text: str) -> bool:
 def note_of(texts: Sequence[str]) -> tuple[str, int]:
     """Return the words above a table that state its numbers' magnitude, exceptions included, and the power of ten.
 
-    Without such words, "" and 0.
+    They are what brackets hold, or a whole line that begins with "in": "(in thousands, except per share data)", "In
+    millions of euro". Without such words, "" and 0.
     """
     for text in reversed(texts):
-        for said in (*(match[0] for match in _BRACKET.finditer(text[:300])), text.strip()):
-            if len(said) <= _LONGEST_NOTE and (scale := _stated_scale(said)):
-                return said, scale
+        line = text.strip()
+        for match in _NOTE.finditer(line):
+            if scale := _noted_scale(match[1].strip()):
+                return match[0], scale
+        if len(line) <= _LONGEST_NOTE and (scale := _noted_scale(line, whole=True)):
+            return line, scale
     return "", 0
+
+
+def _noted_scale(text: str, *, whole: bool = False) -> int:
+    stated = _STATED.match(text)
+    if stated is None:
+        short = _SHORT.fullmatch(text)
+        return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None and not whole else 0
+    if not stated["led"] and (whole or text.casefold() == "miles"):  # English miles are no Spanish thousands
+        return 0
+    return next(power for power, _ in _SCALES if stated[f"p{power}"])
 
 
 def _stated_scale(text: str) -> int:

@@ -140,8 +140,8 @@ class TableRows:
         self.number = number or out.new_table()
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
         """The header of each column as written in rows."""
-        said = (out.line_above, *said)
-        note, scale = note_of(said)
+        note, scale = note_of((out.line_above, *said))
+        said = (note, *said) if note else said
         said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
         self._naming = naming
         columns = []

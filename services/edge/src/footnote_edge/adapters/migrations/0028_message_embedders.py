@@ -10,8 +10,3 @@ down_revision = "0027"
 def upgrade() -> None:
     """Add the column; it stays empty for messages that are embedded already."""
     op.add_column("messages", sa.Column("embedder", sa.Text, nullable=True))
-
-
-def downgrade() -> None:
-    """Drop the column."""
-    op.drop_column("messages", "embedder")

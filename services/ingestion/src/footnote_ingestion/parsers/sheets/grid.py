@@ -117,6 +117,7 @@ class GridWriter:
         if self._unused:  # headers without values are in no row, but must not be lost
             names = map(HEADER_SEPARATOR.join, self._headers)
             self._lines(self._header_row, [name if at in self._unused else "" for at, name in enumerate(names)])
+            self._out.line_above = ""  # it says nothing of the table that follows
             self._unused.clear()
 
     def _settle_held(self) -> None:

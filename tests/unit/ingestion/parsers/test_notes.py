@@ -1,0 +1,74 @@
+"""Which words above a table state the magnitude of its numbers, and which only hold such a word."""
+
+from __future__ import annotations
+
+import pytest
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.cells import Cell, write_table
+from footnote_ingestion.parsers.measures import measure_of, note_of
+
+
+@pytest.mark.parametrize(
+    ("line", "note", "scale"),
+    [
+        ("(in thousands, except per share data)", "(in thousands, except per share data)", 3),
+        ("Statement of income (in thousands of euro)", "(in thousands of euro)", 3),
+        ("In millions, except per share amounts", "In millions, except per share amounts", 6),
+        ("Alle Angaben in Tausend Euro, sofern nicht anders angegeben",
+         "Alle Angaben in Tausend Euro, sofern nicht anders angegeben", 3),
+        ("Umsatz (Mio. EUR)", "(Mio. EUR)", 6),
+        ("Umsatz (T€)", "(T€)", 3),
+        ("Chiffre d'affaires (en milliers d’euros)", "(en milliers d’euros)", 3),
+        ("Ventas (miles de euros)", "(miles de euros)", 3),
+        ("(Em milhares de reais, exceto lucro por ação)", "(Em milhares de reais, exceto lucro por ação)", 3),
+        ("(In millions, except number of shares, which are reflected in thousands, and per-share amounts)",
+         "(In millions, except number of shares, which are reflected in thousands, and per-share amounts)", 6),
+    ],
+)  # fmt: skip
+def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
+    assert note_of(("", line)) == (note, scale)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Thousand Oaks office", "In 2023, millions of tourists came to these sites", "Distances driven in miles",
+        "Distances (miles)", "Milliarden-Projekte", "Mio. Besucher", "Population in millions and area in km²",
+        "Courses and their fees in euros", "Travel costs up to €50 are refunded", "Budget in thousands (EUR)",
+    ],
+)  # fmt: skip
+def test_a_word_of_magnitude_or_currency_alone_is_none(line: str) -> None:
+    assert note_of((line,)) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    "line", ["(em milhares, exceto lucro por ação)", "(in Tausend, sofern nicht anders angegeben)"]
+)
+def test_exceptions_leave_the_measure_open(line: str) -> None:
+    assert measure_of((line,)) is None
+
+
+def columns_below(*lines: str) -> list[str]:
+    """The measures of the columns of a table below lines, as text."""
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    for line in lines:
+        out.heading(line, 2)
+    write_table([[Cell("Course", head=True), Cell("People", head=True)], [Cell("Python"), Cell("12")]], out)
+    part = next(block.table_part for block in blocks if block.table_part.columns)
+    return [str(column.measure).strip() for column in part.columns]
+
+
+def test_a_line_gives_its_table_no_currency_by_the_way() -> None:
+    assert columns_below("Courses and their fees in euros") == ["", ""]
+    assert columns_below("Courses (in thousands)") == ["", "scale: 3"]
+
+
+def test_headers_of_an_empty_column_say_nothing_of_the_next_table() -> None:
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    heads = [Cell("Item", head=True), Cell("Units", head=True), Cell("Budget (in thousands)", head=True)]
+    write_table([heads, [Cell("Lamp"), Cell("5"), Cell("")]], out)
+    write_table([[Cell("Town", head=True), Cell("Staff", head=True)], [Cell("Nice"), Cell("12")]], out)
+    assert [block.table_part.note for block in blocks if block.table_part.columns] == ["", ""]
