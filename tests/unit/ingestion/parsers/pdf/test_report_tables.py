@@ -249,3 +249,31 @@ def test_figures_of_one_text_in_a_sideways_table_are_apart(tmp_path: Path) -> No
             pdf.set_char_spacing(0)
 
     assert rows(read(tmp_path, draw))[2] == "Office: Museum; Own: 4; Other: 0; All: 4"
+
+
+def test_words_across_a_bordered_table_name_the_rows_below_them(tmp_path: Path) -> None:
+    body = (
+        ("Reading",),
+        ("Letters", "0.16", "0.25"),
+        ("Spelling", "0.09", "0.22"),
+        ("Math",),
+        ("Counting", "0.11", "0.19"),
+    )
+
+    def draw(pdf: FPDF) -> None:
+        for at, cells in enumerate((("Measure", "Age 4", "Age 5"), *body)):
+            top = 100 + 16 * at
+            for left, text in zip((52, 152, 252), cells, strict=False):
+                pdf.text(left, top + 12, text)
+            pdf.line(50, top, 350, top)
+            for left in (50, 150, 250, 350) if len(cells) > 1 else (50, 350):
+                pdf.line(left, top, left, top + 16)
+        pdf.line(50, 196, 350, 196)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Reading",
+        "Measure: Reading › Letters; Age 4: 0.16; Age 5: 0.25",
+        "Measure: Reading › Spelling; Age 4: 0.09; Age 5: 0.22",
+        "Math",
+        "Measure: Math › Counting; Age 4: 0.11; Age 5: 0.19",
+    ]

@@ -188,7 +188,8 @@ def _grid(
     over_all = next((at for at, row in enumerate(rows) if not _is_over_all(row)), len(rows))
     if 0 < over_all < len(rows) - 1:
         titles, rows = rows[:over_all], rows[over_all:]
-    rows = [[row[0], *([] for _ in row[1:])] if at and _is_over_all(row) else row for at, row in enumerate(rows)]
+    whole = {at for at, row in enumerate(rows) if at and _is_over_all(row)}
+    rows = [[row[0], *([] for _ in row[1:])] if at in whole else row for at, row in enumerate(rows)]
     width = len(xs) - 1
     cells = [cell for row in rows for cell in row]
     filled = sum(bool(cell) for cell in cells)
@@ -200,7 +201,7 @@ def _grid(
     again = [at for at in range(max(depth, 1), len(texts)) if _repeats(texts[max(depth - 1, 0)], texts[at])]
     depth = depth or min(len(again), 1)
     headers = [" › ".join(dict.fromkeys(filter(None, (row[at] for row in texts[:depth])))) for at in range(width)]
-    body = [_section(row) if at in again else row for at, row in enumerate(made[depth:], depth)]
+    body = [_section(row) if at in again or at in whole else row for at, row in enumerate(made[depth:], depth)]
     body = [row for row in body if not row.section or row.cells[0].text]
     places = list(pairwise(xs))
     grid = Grid(inside[0].page, headers, body, places[-2::-1] if backwards else places[1:])
@@ -267,7 +268,7 @@ def _repeated_heads(bands: Sequence[Sequence[Sequence[Sequence[Word]]]]) -> set[
 
 
 def _section(row: Row) -> Row:
-    """Return a repeated header as the name of a section."""
+    """Return a repeated header, or words across the table, as the name of a section."""
     return Row([row.cells[0], *(Cell() for _ in row.cells[1:])], row.indent, row.lines, section=True)
 
 
