@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -154,6 +155,23 @@ async def test_a_limited_rate_and_a_broken_connection_are_tried_again(server: Se
     server.refusals = iter([limited, grpc.StatusCode.UNAVAILABLE, limited])
     assert await client.row_count("there", TIMEOUT) == 7
     assert len(server.asked) == 4
+
+
+async def test_a_connection_that_breaks_twice_fails_the_call(server: Server, client: Milvus) -> None:
+    server.refusals = iter([grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAVAILABLE])
+    with pytest.raises(grpc.RpcError):
+        await client.row_count("there", TIMEOUT)
+
+
+async def test_a_server_that_is_away_fails_a_call_at_once() -> None:
+    away = Milvus(tls.address("http://127.0.0.1:9"))
+    began = time.monotonic()
+    for method, once in (("ShowCollections", False), ("Insert", True)):
+        with pytest.raises(grpc.RpcError) as caught:
+            await away.call(method, milvus_pb2.ShowCollectionsRequest(), 60.0, once=once)
+        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert time.monotonic() - began < 30
+    await away.close()
 
 
 async def test_what_may_not_be_repeated_is_not(server: Server, client: Milvus) -> None:

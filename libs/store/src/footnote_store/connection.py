@@ -88,15 +88,24 @@ class Connection:
                         raise _unavailable(f"the vector store is not reached: {why}")
                     client = Milvus(self._address, self._token)
                     try:
-                        await client.version(_CONNECT_TIMEOUT)
-                        self._embedded = False
-                    except grpc.RpcError as error:
-                        if error.code() != grpc.StatusCode.UNIMPLEMENTED:
-                            await client.close()
-                            raise
-                        self._embedded = True
+                        self._embedded = await self._is_embedded(client)
+                    except BaseException:
+                        await client.close()
+                        raise
                     self._client = client
         return self._client
+
+    @staticmethod
+    async def _is_embedded(client: Milvus) -> bool:
+        """Return whether the embedded engine answers, which knows no version; raises grpc.RpcError where none does."""
+        try:
+            await client.version(_CONNECT_TIMEOUT)
+        except grpc.RpcError as error:
+            if error.code() != grpc.StatusCode.UNIMPLEMENTED:
+                raise
+            await client.collections(_CONNECT_TIMEOUT)  # a gateway without a route does not know this either
+            return True
+        return False
 
     async def _close_unused(self, client: Milvus) -> None:
         """Close a replaced client, unless it has calls in flight: the last of them closes it."""

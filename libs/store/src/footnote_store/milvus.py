@@ -65,26 +65,25 @@ class Milvus:
         await self._channel.close()
 
     async def version(self, timeout: float) -> str:
-        """Return the server's version, without waiting for a connection; UNIMPLEMENTED by the embedded engine."""
+        """Return the server's version; UNIMPLEMENTED by the embedded engine."""
         response = await self._stub.GetVersion(GetVersionRequest(), timeout=timeout, metadata=self._metadata)
         return str(response.version)
 
     async def call(self, method: str, request: Message, timeout: float, *, once: bool = False) -> Any:
-        """Return the response to a request, which waits for a connection.
+        """Return the response to a request.
 
-        It is sent again, until the caller's time limit, while Milvus limits its rate; and when the connection breaks,
-        unless `once` is set.
+        It is sent again, until the caller's time limit, while Milvus limits its rate; and one time when the connection
+        breaks or is refused, unless `once` is set: a store that is away fails its calls at once.
         """
-        attempt = 0
+        attempt, broken = 0, False
         while True:
             attempt += 1
             try:
-                response = await getattr(self._stub, method)(
-                    request, timeout=timeout, metadata=self._metadata, wait_for_ready=True
-                )
+                response = await getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
             except grpc.RpcError as error:
-                if once or error.code() != grpc.StatusCode.UNAVAILABLE:
+                if once or broken or error.code() != grpc.StatusCode.UNAVAILABLE:
                     raise
+                broken = True
             else:
                 status = response if isinstance(response, Status) else response.status
                 if not status.code and not status.error_code:

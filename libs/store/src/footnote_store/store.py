@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from footnote.stages.v1.passage_pb2 import Chunk
@@ -214,7 +215,10 @@ class VectorStore(Connection):
         for start in range(0, len(ids), _BATCH):
             part = list(ids[start : start + _BATCH])
             expr = f"id in [{', '.join(quote(id_) for id_ in part)}]"
-            rows = await self._rows(space, expr, len(part), ["id", "dense"], timeout)
+            query = partial(
+                requests.query, space=space, expr=expr, limit=len(part), output=["id", "dense"], timeout=timeout
+            )
+            rows = await self._call("query", space, timeout, query)  # a missing space is an error, not zero vectors
             found |= zip(rows.get("id", ()), rows.get("dense", ()), strict=True)
         return found
 

@@ -24,6 +24,7 @@ _OPTIONS = (
     ("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1),
     ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2_000),
 )  # fmt: skip
 
 

@@ -122,9 +122,7 @@ GERMAN = """# Bericht
         ("Das Ergebnis je Aktie 2023 war 1,93 Euro", VERDICT_SUPPORTED),
     ],
 )
-def test_only_a_row_counted_as_the_note_says_is_an_exception(
-    chunk: Chunk, statement: str, verdict: int
-) -> None:
+def test_only_a_row_counted_as_the_note_says_is_an_exception(chunk: Chunk, statement: str, verdict: int) -> None:
     assert support(chunk, statement, "de") == verdict
 
 
