@@ -109,12 +109,12 @@ async def test_a_job_waits_for_edges_own_database(
 ) -> None:
     times, mark = 0, Messages.mark_embedded
 
-    async def away(self: Messages, ids: list[str], embedder: str) -> None:
+    async def away(self: Messages, ids: list[str], embedder: str) -> set[str]:
         nonlocal times
         times += 1
         if times <= 2:
             raise not_reached()
-        await mark(self, ids, embedder)
+        return await mark(self, ids, embedder)
 
     monkeypatch.setattr(Messages, "mark_embedded", away)
     monkeypatch.setattr(memory_backlog, "SETTLED_SECONDS", 600)  # what is made up for later is not what is tried

@@ -48,7 +48,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
             one = IndexVersion("c", number, "t", state, 0, embedding)
             await IndexVersionTable(made).insert(connection, one)
         first = sa.update(index_versions).where(index_versions.c.number == 1)
-        await connection.execute(first.values(purge_at=now_ms() - 1))
+        await connection.execute(first.values(purge_at=now_ms() - 60_000))
     yield made
     await made.close()
 

@@ -203,28 +203,21 @@ class MessageTable:
                 return list(found), utc(moment)
         return list(found), utc(rows[-1][-1]) if len(rows) == limit else None
 
-    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
-        """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
+    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> set[str]:
+        """Mark messages as held by memory, with this embedder's vectors, or not; return which had vectors before."""
+        moment, these = datetime.now(UTC) if embedded else None, MessageRow.id.in_(message_ids)
         async with self._sessions.begin() as session:
-            change = update(MessageRow).where(MessageRow.id.in_(message_ids))
-            moment = datetime.now(UTC) if embedded else None
-            await session.execute(change.values(embed_time=moment, embedder=embedder or None))
-
-    async def embedded_once(self, message_ids: Sequence[str]) -> set[str]:
-        """Return those of these messages that an embedder embedded before."""
-        query = select(MessageRow.id).where(MessageRow.id.in_(message_ids), MessageRow.embedder.is_not(None))
-        async with self._sessions() as session:
-            return set(await session.scalars(query))
+            before = await session.scalars(select(MessageRow.id).where(these, MessageRow.embedder.is_not(None)))
+            await session.execute(update(MessageRow).where(these).values(embed_time=moment, embedder=embedder or None))
+            return set(before)
 
     async def unmark_embedded_by_others(self, embedder: str) -> int:
         """Mark messages that another embedder embedded as not held; returns how many. They keep its name."""
         count, last = 0, 0
-        theirs = select(MessageRow.sequence).where(
-            MessageRow.embedder != embedder, MessageRow.embedder.is_not(None), MessageRow.embed_time.is_not(None)
-        )
+        theirs = select(MessageRow.sequence).where(MessageRow.embedder != embedder, MessageRow.embed_time.is_not(None))
         while True:
             async with self._sessions.begin() as session:
-                batch = theirs.where(MessageRow.sequence > last).order_by(MessageRow.sequence).limit(_BATCH)
+                batch = theirs.where(MessageRow.sequence > last).order_by(MessageRow.sequence).limit(1000)
                 if not (found := list(await session.scalars(batch))):
                     return count
                 change = update(MessageRow).where(MessageRow.sequence.in_(found), MessageRow.embedder != embedder)
@@ -379,7 +372,6 @@ async def _check_open(session: AsyncSession, question_id: str) -> None:
 
 
 _log = get_logger(__name__)
-_BATCH = 1000
 _EFFECT = "This message is shown as its text alone: its sources and checks cannot be read."
 _DETAIL = "They were stored by an earlier release, or are damaged; `footnote admin doctor` says how many are."
 

@@ -100,13 +100,12 @@ class Messages:
         """
         return await self._stored.unremembered(before, most)
 
-    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
-        """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
-        await self._stored.mark_embedded(message_ids, embedder, embedded=embedded)
+    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> set[str]:
+        """Mark messages as held by memory search, with vectors of this embedder, or as not held.
 
-    async def embedded_once(self, message_ids: Sequence[str]) -> set[str]:
-        """Return those of these messages that an embedder embedded before."""
-        return await self._stored.embedded_once(message_ids)
+        Returns the ids of those that an embedder embedded before.
+        """
+        return await self._stored.mark_embedded(message_ids, embedder, embedded=embedded)
 
     async def unmark_embedded_by_others(self, embedder: str) -> int:
         """Mark messages that another embedder embedded as not held; returns how many."""

@@ -193,11 +193,11 @@ class StoredMessages(Protocol):
         Then the time with which to ask for the rest, None if there is none.
         """
 
-    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> None:
-        """Mark these messages as held by memory search, with vectors of this embedder, or as not held."""
+    async def mark_embedded(self, message_ids: Sequence[str], embedder: str = "", *, embedded: bool = True) -> set[str]:
+        """Mark messages as held by memory search, with vectors of this embedder, or as not held.
 
-    async def embedded_once(self, message_ids: Sequence[str]) -> set[str]:
-        """Return those of these messages that an embedder embedded before."""
+        Returns the ids of those that an embedder embedded before.
+        """
 
     async def unmark_embedded_by_others(self, embedder: str) -> int:
         """Mark messages that another embedder embedded as not held; returns how many."""

@@ -122,11 +122,10 @@ class Chores:
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
                 return start
             ids = [message.message_id for message in batch]
-            charged = await self._conversations.messages.embedded_once(ids)  # the operator's change of embedder is free
-            texts = [one.text for one in batch if one.message_id not in charged]
+            charged = await self._conversations.messages.mark_embedded(ids, response.embedder)
+            texts = [one.text for one in batch if one.message_id not in charged]  # a change of embedder is free
             size = await asyncio.to_thread(lambda texts: sum(map(tokens.count, texts)), texts)
             self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
-            await self._conversations.messages.mark_embedded(ids, response.embedder)
             await self._note_embedder(response.embedder)
             # Messages may leave the conversation during embedding; memory then forgot them before they were stored.
             there = await self._conversations.messages.current(ids)
