@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -172,6 +174,22 @@ async def test_a_server_that_is_away_fails_a_call_at_once() -> None:
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
     assert time.monotonic() - began < 30
     await away.close()
+
+
+async def test_a_search_waits_for_an_engine_that_restarts() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    waiting = Milvus(tls.address(f"http://127.0.0.1:{port}"))
+    searched = asyncio.create_task(waiting.call("Query", milvus_pb2.QueryRequest(), TIMEOUT))
+    await asyncio.sleep(0.3)
+    recorded, running = Server(), grpc.aio.server()
+    running.add_generic_rpc_handlers((recorded,))
+    running.add_insecure_port(f"127.0.0.1:{port}")
+    await running.start()
+    await searched
+    await waiting.close()
+    await running.stop(None)
 
 
 async def test_what_may_not_be_repeated_is_not(server: Server, client: Milvus) -> None:

@@ -33,6 +33,10 @@ from footnote_store.milvus_protocol.schema_pb2 import CollectionSchema
 from footnote_store.tls import Address
 
 _LIMITED, _NO_COLLECTION, _NO_INDEX = 8, 100, 700  # of Status.code
+_WAITING = ("Search", "Query")
+_AGAIN = (
+    grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.ABORTED,
+)  # fmt: skip
 _POLL_SECONDS = 0.1
 _BACKOFF = Backoff(0.01, 3.0)
 
@@ -73,15 +77,18 @@ class Milvus:
         """Return the response to a request.
 
         It is sent again, until the caller's time limit, while Milvus limits its rate; and one time when the connection
-        breaks or is refused, unless `once` is set: a store that is away fails its calls at once.
+        breaks or the server fails, unless `once` is set. Searches and queries wait for a connection: an engine may be
+        restarting. Writes to a store that is away fail at once.
         """
         attempt, broken = 0, False
         while True:
             attempt += 1
             try:
-                response = await getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+                response = await getattr(self._stub, method)(
+                    request, timeout=timeout, metadata=self._metadata, wait_for_ready=method in _WAITING
+                )
             except grpc.RpcError as error:
-                if once or broken or error.code() != grpc.StatusCode.UNAVAILABLE:
+                if once or broken or error.code() not in _AGAIN:
                     raise
                 broken = True
             else:
