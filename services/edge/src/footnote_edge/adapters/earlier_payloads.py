@@ -6,21 +6,21 @@ its own field.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import AnswerManifest
 from footnote.types.v1.filter_pb2 import Filter, FilterList
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 VERSION = 1
 """Version of the payloads that this release writes; 0 marks payloads that could not be translated."""
 
-_MANIFEST = 7
-"""Field number of the manifest in a message."""
 _WHERE = {AskRequest: 9, AnswerManifest: 6}
 """Former field number of the filter's JSON text."""
 _TEXTS = {1: "question", 2: "query", 5: "provider", 6: "model", 8: "prompt_hash", 9: "template_version"}
@@ -28,16 +28,23 @@ _COLLECTION, _SOURCE, _TIME = 4, 10, 11
 """Field numbers in a manifest of the first format, where the prompt's hash is text instead of a message."""
 _HASH = re.compile(rb"[0-9a-f]{64}")
 _ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
-_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
+_FILE = FileDescriptorProto(name="footnote/edge/stored.proto", package="footnote.edge", syntax="proto3")
+_FILE.message_type.add(name="Stored").field.add(
+    name="manifest", number=7, type=FieldDescriptorProto.TYPE_BYTES, label=FieldDescriptorProto.LABEL_REPEATED
+)
+_POOL = DescriptorPool()
+_POOL.AddSerializedFile(_FILE.SerializeToString())
+_STORED: Any = GetMessageClass(_POOL.FindMessageTypeByName("footnote.edge.Stored"))
+"""A message whose manifest is not read yet; all its other fields are unknown to it, and stay."""
 
 
 def message_of(payload: bytes) -> ConversationMessage:
     """Return a message or a standalone answer in this release's format; raises DecodeError."""
-    fields = list(_fields(payload))
-    manifest = b"".join(one.value for one in fields if one.number == _MANIFEST and one.wire == _BYTES)
-    rest = b"".join(payload[one.start : one.end] for one in fields if one.number != _MANIFEST)
-    message = ConversationMessage.FromString(rest)
-    if any(one.number == _MANIFEST for one in fields):
+    stored = _STORED.FromString(payload)
+    found, manifest = len(stored.manifest), b"".join(stored.manifest)
+    stored.ClearField("manifest")
+    message = ConversationMessage.FromString(stored.SerializeToString())
+    if found:
         message.manifest.CopyFrom(_first(manifest) or AnswerManifest.FromString(manifest))
         _filter(message.manifest)
     return message
@@ -57,19 +64,20 @@ def ids_in(payload: bytes) -> set[str]:
 
 def _first(manifest: bytes) -> AnswerManifest | None:
     """Translate a manifest of the first format; None for any other. Drops its settings, which were free text."""
-    fields = [one for one in _fields(manifest) if one.wire == _BYTES]
-    if not any(one.number == 8 and _HASH.fullmatch(one.value) for one in fields):
+    unknown: Any = UnknownFieldSet(Empty.FromString(manifest))
+    fields = [(one.field_number, one.data) for one in unknown if isinstance(one.data, bytes)]
+    if not any(number == 8 and _HASH.fullmatch(data) for number, data in fields):
         return None
     translated = AnswerManifest()
-    for one in fields:
-        if one.number in _TEXTS:
-            setattr(translated, _TEXTS[one.number], one.value.decode())
-        elif one.number == _COLLECTION:
-            translated.collections.append(one.value.decode())
-        elif one.number == _SOURCE:
-            translated.sources.add().MergeFromString(one.value)
-        elif one.number == _TIME:
-            translated.create_time.MergeFromString(one.value)
+    for number, data in fields:
+        if number in _TEXTS:
+            setattr(translated, _TEXTS[number], data.decode())
+        elif number == _COLLECTION:
+            translated.collections.append(data.decode())
+        elif number == _SOURCE:
+            translated.sources.add().MergeFromString(data)
+        elif number == _TIME:
+            translated.create_time.MergeFromString(data)
     return translated
 
 
@@ -77,7 +85,7 @@ def _filter(kept: Any) -> None:
     """Move the old field's JSON text into the filter; where both were given, both apply."""
     number = _WHERE[type(kept)]
     unknown: Any = UnknownFieldSet(kept)
-    texts = [one.data for one in unknown if one.field_number == number]
+    texts = [one.data for one in unknown if one.field_number == number and isinstance(one.data, bytes)]
     if not texts or not texts[-1]:
         return
     json = Filter(json=texts[-1].decode())
@@ -85,44 +93,3 @@ def _filter(kept: Any) -> None:
     if kept.HasField("filter"):
         json = Filter(**{"and": FilterList(filters=[json, kept.filter])})  # type: ignore[arg-type]
     kept.filter.CopyFrom(json)
-
-
-class _Field(NamedTuple):
-    """A field inside a payload, from `start` to `end`, with its number before its value."""
-
-    number: int
-    wire: int
-    start: int
-    end: int
-    value: bytes
-
-
-def _fields(payload: bytes) -> Iterator[_Field]:
-    """Yield the fields of a message in order. Raises DecodeError."""
-    place = 0
-    while place < len(payload):
-        start = place
-        key, place = _varint(payload, place)
-        wire, began = key & 7, place
-        if wire == _VARINT:
-            _, place = _varint(payload, place)
-        elif wire == _BYTES:
-            length, began = _varint(payload, place)
-            place = began + length
-        elif wire in (_EIGHT_BYTES, _FOUR_BYTES):
-            place += 8 if wire == _EIGHT_BYTES else 4
-        else:
-            raise DecodeError(f"a field of wire type {wire}")
-        if place > len(payload):
-            raise DecodeError("a field that is cut")
-        yield _Field(key >> 3, wire, start, place, payload[began:place])
-
-
-def _varint(payload: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while place < len(payload) and shift < 70:
-        byte = payload[place]
-        value, shift, place = value | (byte & 0x7F) << shift, shift + 7, place + 1
-        if byte < 0x80:
-            return value, place
-    raise DecodeError("a number that is cut")
