@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).resolve().parents[1]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -17,6 +19,7 @@ def fixtures(tree: ast.Module) -> Iterator[Function]:
                 yield node
 
 
+@pytest.mark.slow
 def test_every_fixture_says_what_it_is() -> None:
     texts = {path.relative_to(TESTS): path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("*.py"))}
     found = [(path, one) for path, text in texts.items() if "fixture" in text for one in fixtures(ast.parse(text))]

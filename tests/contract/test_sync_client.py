@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from footnote.client import AsyncClient, Client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +17,7 @@ def test_the_client_for_threads_is_what_its_source_gives() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_both_clients_take_the_same_arguments() -> None:
     for name in ("__init__", "ask", "answer", "upload", "watch"):
         given = [list(inspect.signature(getattr(one, name)).parameters) for one in (Client, AsyncClient)]

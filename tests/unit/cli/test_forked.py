@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import asyncio, fcntl, os, sys
 from footnote_cli import forked, service_process
@@ -40,6 +42,7 @@ asyncio.run(main(forked.fork(2)))
 """
 
 
+@pytest.mark.slow
 def test_a_forked_part_has_its_own_identity_no_lock_of_the_launch_and_its_own_end(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -49,6 +52,7 @@ def test_a_forked_part_has_its_own_identity_no_lock_of_the_launch_and_its_own_en
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_forked_beside_a_thread() -> None:
     program = """
 import threading

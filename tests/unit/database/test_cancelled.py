@@ -65,6 +65,7 @@ def is_free(path: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("writers", "times"), list(product(Writers, (1, 3))))
 async def test_no_moment_of_a_transaction_leaves_the_file_locked(path: Path, writers: Writers, times: int) -> None:
     base = database(path, writers)

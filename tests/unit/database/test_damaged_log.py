@@ -333,6 +333,7 @@ def test_what_is_said_to_be_accepted_is_not_asked_for_again(
     assert said == ["damaged_log_dropped", "damaged_log_accepted"]
 
 
+@pytest.mark.slow
 def test_a_log_in_use_is_sound(tmp_path: Path) -> None:
     path = tmp_path / "facts.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
