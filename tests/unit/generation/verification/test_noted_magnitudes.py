@@ -32,6 +32,8 @@ FILING = """<h1>Selected data of Havn Media</h1><p>(in thousands, except per sha
 <tr><td>Revenues</td><td>$20,156,447</td><td>$15,794,341</td></tr>
 <tr><td>Net income</td><td>1,866,916</td><td>1,211,242</td></tr>
 <tr><td>Earnings per share</td><td>$4.26</td><td>$2.78</td></tr>
+<tr><td>Net income per common share</td><td>$4.13</td><td>$2.68</td></tr>
+<tr><td>Share-based payments</td><td>$12,345</td><td>$9,876</td></tr>
 <tr><td>Margin</td><td>13%</td><td>10%</td></tr></table>"""
 
 
@@ -95,6 +97,8 @@ def test_a_magnitude_without_exceptions_counts_for_each_number(chunk: Chunk, sta
         ("Revenues in 2019 were $20,156,447 thousand", VERDICT_NOT_CONFIRMED),
         ("Revenues in 2019 were $20.2 billion", VERDICT_NOT_CONFIRMED),
         ("Earnings per share in 2019 were $4.26", VERDICT_SUPPORTED),
+        ("Net income per common share in 2019 was $4.13", VERDICT_SUPPORTED),
+        ("Share-based payments in 2019 were $12,345", VERDICT_NOT_CONFIRMED),
         ("The margin in 2019 was 13%", VERDICT_SUPPORTED),
     ],
 )

@@ -24,6 +24,12 @@ from footnote_ingestion.parsers.measures import measure_of, note_of
         ("(Em milhares de reais, exceto lucro por ação)", "(Em milhares de reais, exceto lucro por ação)", 3),
         ("(In millions, except number of shares, which are reflected in thousands, and per-share amounts)",
          "(In millions, except number of shares, which are reflected in thousands, and per-share amounts)", 6),
+        ("($ in millions, except per share data)", "($ in millions, except per share data)", 6),
+        ("(in millions except per share data)", "(in millions except per share data)", 6),
+        ("Umsatz (in Tausend Schweizer Franken)", "(in Tausend Schweizer Franken)", 3),
+        ("Balance (unaudited, US$ in thousands)", "(unaudited, US$ in thousands)", 3),
+        ("EUR million", "EUR million", 6),
+        ("T€", "T€", 3),
     ],
 )  # fmt: skip
 def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
@@ -36,6 +42,7 @@ def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
         "Thousand Oaks office", "In 2023, millions of tourists came to these sites", "Distances driven in miles",
         "Distances (miles)", "Milliarden-Projekte", "Mio. Besucher", "Population in millions and area in km²",
         "Courses and their fees in euros", "Travel costs up to €50 are refunded", "Budget in thousands (EUR)",
+        "Million Dollar Baby", "Millions of tourists", "Deaths (per million)", "Distances (in miles)",
     ],
 )  # fmt: skip
 def test_a_word_of_magnitude_or_currency_alone_is_none(line: str) -> None:

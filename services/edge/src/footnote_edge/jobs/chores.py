@@ -139,11 +139,15 @@ class Chores:
         While replicas with two embedders answer in turns, as during a rolling change, that seldom happens.
         """
         now = time.monotonic()
-        if embedder and embedder != self._embedder and now - self._changed > EMBEDDER_SECONDS:
+        if not embedder or embedder == self._embedder:
+            return
+        if now - self._changed > EMBEDDER_SECONDS:
             count = await self._conversations.messages.unmark_embedded_by_others(embedder)
-            self._embedder, self._changed = embedder, now
+            self._embedder, self._changed = embedder, now if count else self._changed
             if count:
                 _log.warning("messages_of_another_embedder", messages=count)
+        else:
+            self._embedder = ""  # the first answer after the pause decides
 
     async def _model(self, scope: Scope, conversation_id: str) -> GenerationSettings:
         """Return the model that answers in a conversation: its collections', as far as they can be looked up."""

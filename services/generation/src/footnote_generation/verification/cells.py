@@ -64,7 +64,7 @@ def without_places(statement: str, source: Source) -> str:
     return kept + statement[position:] if position else statement
 
 
-_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par|por|na|за)[ -]([^\W\d_]+)")
+_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par|por|na|за) ([^\W\d_]+(?: [^\W\d_]+){0,2})")
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 
 
@@ -104,8 +104,10 @@ class _Value:
         """
         if self.cell.measure.scale or self.cell.message.measure.unit or not self.row.table.note_scale:
             return 0
-        noted = set(_COUNTED_BY.findall(self.row.table.note.casefold()))
-        is_exception = any(noted.intersection(_COUNTED_BY.findall(text.casefold())) for text in self.row.headers)
+        noted = [words.split()[0] for words in _COUNTED_BY.findall(self.row.table.note.casefold().replace("-", " "))]
+        counted = " ".join(self.row.headers).casefold().replace("-", " ")
+        words = [word for said in _COUNTED_BY.findall(counted) for word in said.split()]
+        is_exception = any(word.endswith(one) for word in words for one in noted)
         return 0 if is_exception else self.row.table.note_scale
 
 

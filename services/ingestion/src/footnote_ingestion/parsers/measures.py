@@ -25,26 +25,29 @@ _SHORT = re.compile(
     rf"(?:^|[(\[\s])(?:(?P<before>[TkKMm])(?P<of>{_SIGN})|(?P<sign>{_SIGN})\s?(?P<after>000|{'|'.join(SHORT_SCALES)}))"
     r"(?=$|[)\]\s,])"
 )
-_EXCEPT = re.compile(
-    r"\b(?:except|unless|otherwise|other than|apart from|sauf|à l['’]exception|außer|ausgenommen|mit ausnahme|"
-    r"(?:sofern|soweit|wenn) nicht|salvo|excepto|exceto|eccetto|tranne|tenzij|behalve|uitgezonderd)\b",
-    re.I,
-)
 _NOTE = re.compile(r"[(\[（]([^()\[\]（）]{1,160})[)\]）]")
+_EXCEPTION = (
+    r"except|unless|otherwise|other than|apart from|sauf|à l['’]exception|außer|ausgenommen|mit ausnahme|"
+    r"(?:sofern|soweit|wenn) nicht|salvo|excepto|exceto|eccetto|tranne|tenzij|behalve|uitgezonderd"
+)
+_EXCEPT = re.compile(rf"\b(?:{_EXCEPTION})\b", re.I)
+_MONEY = r"(?-i:[A-Z]{3}|[A-Z]{0,2}[€£$¥])"
 _LEAD_IN = (
-    r"(?:(?:all|alle|tous les|todos los|amounts?|figures?|values?|numbers?|dollars|euros|expressed|stated|presented|"
-    r"angaben|beträge|werte|zahlen|montants?|chiffres|données|exprimés?|importes?|cifras|datos|valores|expresad[oa]s?|"
-    r"importi|dati|valori|bedragen|cijfers)\s+){0,4}"
+    r"(?:(?:all|alle|tous les|todos los|amounts?|figures?|values?|numbers?|dollars|euros|shares|and|expressed|stated|"
+    r"presented|unaudited|audited|angaben|beträge|werte|zahlen|montants?|chiffres|données|exprimés?|importes?|cifras|"
+    rf"datos|valores|expresad[oa]s?|importi|dati|valori|bedragen|cijfers|{_MONEY})[,;]?\s+){{0,5}}"
 )
 _STATED = re.compile(
-    rf"{_LEAD_IN}(?P<led>(?:in|en|em|i)\s+)?(?:[A-Z]{{3}}\s|[€£$¥]\s?)?"
+    rf"{_LEAD_IN}(?P<led>(?:in|en|em|i)\s+)?(?:{_MONEY}\s?)?"
     + "(?:"
     + "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES)
     + ")"
-    + rf"(?:\s+(?:(?:of |de |di |d['’])[^\W\d_]+|euros?|(?:us |u\.s\. )?dollars|pounds(?: sterling)?|{_SIGN}))?"
-    r"(?=\s*(?:$|[,;:.]))",
+    + rf"(?:\s+(?:of |de |di |d['’])?(?!(?:{_EXCEPTION})\b)[^\W\d_]+(?:\s(?!(?:{_EXCEPTION})\b)[^\W\d_]+){{0,2}}"
+    rf"|\s+{_MONEY}|\s+u\.s\. dollars)?(?=\s*(?:$|[-–—,;:.]|(?:{_EXCEPTION})\b))",
     re.I,
 )
+_WORDS = "|".join(words for _, words in _SCALES)
+_MONEY_LINE = re.compile(rf"{_MONEY}\s?(?:{_WORDS})|(?:{_WORDS})\s(?:euros?|{_MONEY})", re.I)
 _BRACKET = re.compile(r"[(\[（]([^()\[\]（）]{1,40})[)\]）]")
 _LONGEST_UNIT, _LONGEST_NOTE = 24, 160
 _NAMED = {"us dollars": "USD", "u.s. dollars": "USD", "euros": "EUR", "euro": "EUR", "pounds sterling": "GBP"}
@@ -87,9 +90,11 @@ def _noted_scale(text: str, *, whole: bool = False) -> int:
     stated = _STATED.match(text)
     if stated is None:
         short = _SHORT.fullmatch(text)
-        return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None and not whole else 0
-    if not stated["led"] and (whole or text.casefold() == "miles"):  # English miles are no Spanish thousands
+        return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None else 0
+    if whole and not stated["led"] and _MONEY_LINE.fullmatch(text) is None:
         return 0
+    if (stated["p3"] or "").casefold() == "miles" and (stated["led"] or "").casefold() != "en " and " de " not in text:
+        return 0  # English miles are no Spanish thousands
     return next(power for power, _ in _SCALES if stated[f"p{power}"])
 
 

@@ -115,6 +115,17 @@ CASES: dict[str, Case] = {
         [],
         {"C4": ("One",), "D5": ("Two",), "E8": ("Three",), "F9": ("Total",)},
     ),
+    "a row that lacks its values, and says why": (
+        [
+            ["Country", "2019", "2020", "2021", "2022"],
+            ["Austria", 11, 12, 13, 14],
+            ["Belgium", "suspended", None, None, None],
+            ["Croatia", 5, 6, 7, 8],
+            ["Denmark", 5, 6, 7, 9],
+        ],
+        [],
+        {"B4": ("2019",), "E5": ("2022",)},
+    ),
     "a year over columns that are named in different rows": (
         [
             ["Trade", "Farms", "Mines", "Total"],
@@ -219,6 +230,9 @@ NAMES: dict[str, tuple[Grid, list[str], dict[int, tuple[str, ...]]]] = {
     "sections with a remark each": (
         CASES["sections with a remark each, below one header"][0], [],
         {4: ("GOVERNOR", "Patrick"), 9: ("TREASURER", "Blanks")},
+    ),
+    "a row that lacks its values, and says why": (
+        CASES["a row that lacks its values, and says why"][0], [], {4: ("Croatia",), 5: ("Denmark",)},
     ),
     "two columns that name rows, below a list": (
         CASES["a list of names between a header and sparse rows"][0], [], {6: ("Malta", "1871-1880")},

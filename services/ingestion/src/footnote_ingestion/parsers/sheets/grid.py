@@ -301,7 +301,8 @@ class GridWriter:
             self._pair(number, own, typed)
             return
         above: Sequence[str] = ()
-        if self._headers and not covered and headers.is_noted_section(own, self._figures):
+        noted = self._headers and not covered and self._names.is_apart
+        if noted and headers.is_noted_section(own, self._figures):  # else it may be a row that lacks its values
             self._section(values, own)
             self._lines(number, own)
             return

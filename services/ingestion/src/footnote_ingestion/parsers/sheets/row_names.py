@@ -21,6 +21,11 @@ class RowNames:
         self._sections: list[str] = []
         self._apart = self._adjacent = False
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the next row comes after a blank row, or directly below a section."""
+        return self._apart or self._adjacent
+
     def blank(self) -> None:
         """Take a blank row: a section ends there, and the next one may begin."""
         self._sections = []
