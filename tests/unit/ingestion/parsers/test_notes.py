@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.measures import measure_of, note_of
+from footnote_ingestion.parsers.sheets.parser import CsvParser
 
 
 @pytest.mark.parametrize(
@@ -79,3 +82,11 @@ def test_headers_of_an_empty_column_say_nothing_of_the_next_table() -> None:
     write_table([heads, [Cell("Lamp"), Cell("5"), Cell("")]], out)
     write_table([[Cell("Town", head=True), Cell("Staff", head=True)], [Cell("Nice"), Cell("12")]], out)
     assert [block.table_part.note for block in blocks if block.table_part.columns] == ["", ""]
+
+
+def test_a_sheets_note_lasts_beyond_a_section_and_a_blank_row(tmp_path: Path) -> None:
+    path, blocks = tmp_path / "a.csv", list[Block]()
+    path.write_text("(in thousands)\n\nCountry;North;South;West\nEurope;;;\n;;;\nAustria;118;12;943\nMalta;94;17;231\n")
+    CsvParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    parts = [block.table_part for block in blocks if block.table_part.columns]
+    assert [[column.measure.scale for column in part.columns] for part in parts] == [[0, 3, 3, 3]] * len(parts)

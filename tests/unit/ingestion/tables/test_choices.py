@@ -379,3 +379,11 @@ def test_a_model_s_reading_is_computed_as_before(
     assert found is not None
     assert found.text.endswith(said)
     assert found.confirmed
+
+
+def test_a_word_of_a_column_of_days_is_not_taken_for_a_question_for_the_day(compute: Compute) -> None:
+    rows = "Supplier;Invoice date;Amount\nAlder;2024-01-05;100\nBirch;2024-02-07;250\n"
+    found = compute(rows, "Which supplier has the highest invoice amount?", "en")
+    assert found is not None
+    assert "Birch" in found.text
+    assert compute(rows, "On which invoice date was the amount highest?", "en") is None

@@ -64,7 +64,7 @@ def without_places(statement: str, source: Source) -> str:
     return kept + statement[position:] if position else statement
 
 
-_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par|por|na|за) ([^\W\d_]+(?: [^\W\d_]+){0,2})")
+_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par(?! value)|por|na|за) ([^\W\d_]+(?: [^\W\d_]+){0,2})")
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 
 

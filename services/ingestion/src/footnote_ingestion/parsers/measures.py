@@ -17,7 +17,10 @@ _SCALES = (
 )  # "billones" and "bilhões" are left out: elsewhere they mean other powers
 _LED = r"(?:\b(?:in|en|em|i|expressed in|amounts in|figures in|dollars in|euros in)\s+|[(\[,]\s*|\$\s?(?=in\b|000)|^)"
 _SCALE = re.compile(
-    "|".join(rf"(?P<s{power}>{_LED}(?:[A-Z]{{3}}\s|[€£$¥]\s?)?(?:{words})(?![^\W\d]))" for power, words in _SCALES),
+    "|".join(
+        rf"(?P<s{power}>{_LED}(?:(?-i:(?!PER)[A-Z]{{3}})\s|[€£$¥]\s?)?(?:{words})(?![^\W\d]))"
+        for power, words in _SCALES
+    ),
     re.I,
 )
 _SIGN = "|".join(map(re.escape, [*sorted(CURRENCIES, key=len, reverse=True), *sorted(CODES)]))
@@ -31,7 +34,7 @@ _EXCEPTION = (
     r"(?:sofern|soweit|wenn) nicht|salvo|excepto|exceto|eccetto|tranne|tenzij|behalve|uitgezonderd"
 )
 _EXCEPT = re.compile(rf"\b(?:{_EXCEPTION})\b", re.I)
-_MONEY = r"(?-i:[A-Z]{3}|[A-Z]{0,2}[€£$¥])"
+_MONEY = r"(?-i:(?!PER)[A-Z]{3}|[A-Z]{0,2}[€£$¥])"
 _LEAD_IN = (
     r"(?:(?:all|alle|tous les|todos los|amounts?|figures?|values?|numbers?|dollars|euros|shares|and|expressed|stated|"
     r"presented|unaudited|audited|angaben|beträge|werte|zahlen|montants?|chiffres|données|exprimés?|importes?|cifras|"

@@ -141,7 +141,8 @@ class TableRows:
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
         """The header of each column as written in rows."""
         note, scale = note_of((out.line_above, *said))
-        said = (note, *said) if note else said
+        self.said = said = (note, *said) if note else tuple(said)
+        """What stands above it, for a part of it with other columns of names."""
         said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
         self._naming = naming
         columns = []

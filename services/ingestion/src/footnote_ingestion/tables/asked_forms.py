@@ -230,7 +230,7 @@ class AskedForm(AskedColumns):
         form.kind = best
         words = {place for column in (form.key, *form.measures) for place in by_header.get(column, ())}
         days = subject.dates - {one.column for one in form.filters}
-        if any(by_header.get(one, words) - words for one in days):
+        if any(by_header.get(one, words) - words and self._is_whole(one) for one in days):
             return None  # "on which date": a form does not say that
         texts = [column for column in by_header if column in subject.values]
         others = [column for column in texts if column != subject.naming]

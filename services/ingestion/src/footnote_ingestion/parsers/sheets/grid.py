@@ -215,9 +215,9 @@ class GridWriter:
         last = self._table
         if last is None or found is not None or last.headers != paths or (self._named and not named):
             goes_on = last is not None and found is None and (not any(last.headers) or last.headers == paths)
-            number = last.number if last is not None and goes_on else 0
+            number, said = (last.number, last.said) if last is not None and goes_on else (0, above)
             naming = frozenset({0}) if self._pairs else naming_columns([values for _, values, _, _ in below])
-            self._table = TableRows(self._out, paths, naming=naming, said=above, number=number)
+            self._table = TableRows(self._out, paths, naming=naming, said=said, number=number)
             self._names = RowNames(naming)
         if found is not None and self._headers:
             heads = rows[found.last : found.body + 1]

@@ -23,8 +23,8 @@ class RowNames:
 
     @property
     def is_apart(self) -> bool:
-        """Whether the next row comes after a blank row, or directly below a section."""
-        return self._apart or self._adjacent
+        """Whether the next row comes after a blank row."""
+        return self._apart
 
     def blank(self) -> None:
         """Take a blank row: a section ends there, and the next one may begin."""
