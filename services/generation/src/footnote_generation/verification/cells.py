@@ -107,8 +107,7 @@ class _Value:
         noted = [words.split()[0] for words in _COUNTED_BY.findall(self.row.table.note.casefold().replace("-", " "))]
         counted = " ".join(self.row.headers).casefold().replace("-", " ")
         words = [word for said in _COUNTED_BY.findall(counted) for word in said.split()]
-        is_exception = any(word.endswith(one) for word in words for one in noted)
-        return 0 if is_exception else self.row.table.note_scale
+        return 0 if any(word.endswith(one) for word in words for one in noted) else self.row.table.note_scale
 
 
 @dataclass(frozen=True, slots=True)
