@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
+from footnote.types.v1.table_pb2 import Measure
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.measures import measure_of, note_of
@@ -45,6 +46,7 @@ def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
         "Thousand Oaks office", "In 2023, millions of tourists came to these sites", "Distances driven in miles",
         "Distances (miles)", "Milliarden-Projekte", "Mio. Besucher", "Population in millions and area in km²",
         "Courses and their fees in euros", "Travel costs up to €50 are refunded", "Budget in thousands (EUR)",
+        "Offices (Thousand Oaks)", "Disasters (billion-dollar events)", "TOP MILLION", "(million-plus)",
         "Million Dollar Baby", "Millions of tourists", "Deaths (per million)", "Distances (in miles)",
     ],
 )  # fmt: skip
@@ -57,6 +59,13 @@ def test_a_word_of_magnitude_or_currency_alone_is_none(line: str) -> None:
 )
 def test_exceptions_leave_the_measure_open(line: str) -> None:
     assert measure_of((line,)) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "scale"), [("Distance (miles)", 0), ("Ventas (miles de euros)", 3), ("en miles", 3)]
+)
+def test_miles_are_thousands_only_in_spanish(header: str, scale: int) -> None:
+    assert (measure_of((header,)) or Measure()).scale == scale
 
 
 def columns_below(*lines: str) -> list[str]:

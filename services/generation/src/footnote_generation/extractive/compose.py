@@ -239,7 +239,8 @@ def shorten(row: Row, question: Question) -> str:
 
 def _is_counted(cell: Cell) -> bool:
     """Return whether a cell is a number that its table's note may be about: no day, no percentage."""
-    return any(map(str.isdigit, cell.text)) and not cell.message.date and not cell.message.measure.unit
+    is_number = cell.number is not None or not any(map(str.isalpha, cell.text))
+    return is_number and any(map(str.isdigit, cell.text)) and not cell.message.date and not cell.measure.unit
 
 
 def _is_named(text: str, wanted: frozenset[str], question: Question) -> bool:

@@ -102,7 +102,7 @@ class _Value:
 
         A row that is counted by what the note names, "Earnings per share" of "except per share data", is an exception.
         """
-        if self.cell.measure.scale or self.cell.message.measure.unit or not self.row.table.note_scale:
+        if self.cell.measure.scale or self.cell.measure.unit or not self.row.table.note_scale:
             return 0
         noted = [words.split()[0] for words in _COUNTED_BY.findall(self.row.table.note.casefold().replace("-", " "))]
         counted = " ".join(self.row.headers).casefold().replace("-", " ")
@@ -315,18 +315,14 @@ def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells
         if given is None or wording.outside(spoken, given):
             return None
         return wording.is_same(value.cell, given, cells.language, by_place=not value.names)
-    return _is_number(value, abs(number), tied, given, spoken, statement, cells)
+    same = _is_number(value, abs(number), tied, given, spoken, statement, cells)
+    return same if value.cell.number is not None else same or None  # its text may be read in two ways
 
 
 def _is_number(
-    value: _Value,
-    number: float,
-    tied: tuple[Token, ...],
-    given: Quantity | None,
-    spoken: str,
-    statement: str,
+    value: _Value, number: float, tied: tuple[Token, ...], given: Quantity | None, spoken: str, statement: str,
     cells: Cells,
-) -> bool | None:
+) -> bool | None:  # fmt: skip
     """Return whether a rest is a cell's number, by itself as written, with a magnitude or a unit as scaled.
 
     `number` has no sign, like `given`, which is read from tokens.
@@ -361,8 +357,8 @@ def _is_number(
 
 
 def _is_amount(given: Quantity) -> bool:
-    """Return whether a quantity says what it counts, or how much: no bare number, no year."""
-    return given.dimension not in ("", "year") or any(map(str.isalpha, given.text))
+    """Return whether a quantity is one of money, or a number with a word: no bare number, no term, no day."""
+    return given.dimension.startswith("money") or (not given.dimension and any(map(str.isalpha, given.text)))
 
 
 _NEGATIVE = tuple("-−–(")
@@ -383,7 +379,9 @@ def _differs_in_sign(rest: Sequence[Token], value: _Value, statement: str, decim
     stated = _marks(statement, figures[0], decimal)
     if held:
         return False if stated else None
-    return "-" in stated and number is not None  # brackets around a number may be those of a text
+    if "-" not in stated or number is not None:
+        return "-" in stated  # brackets around a number may be those of a text
+    return False if "-" in _marks(text, figures[0], decimal) else None
 
 
 def _marks(text: str, figure: str, decimal: str) -> set[str]:

@@ -34,21 +34,20 @@ _EXCEPTION = (
     r"(?:sofern|soweit|wenn) nicht|salvo|excepto|exceto|eccetto|tranne|tenzij|behalve|uitgezonderd"
 )
 _EXCEPT = re.compile(rf"\b(?:{_EXCEPTION})\b", re.I)
-_MONEY = r"(?-i:(?!PER)[A-Z]{3}|[A-Z]{0,2}[€£$¥])"
+_MONEY = rf"(?-i:{_SIGN}|[A-Z]{{1,2}}[€£$¥])"
 _LEAD_IN = (
     r"(?:(?:all|alle|tous les|todos los|amounts?|figures?|values?|numbers?|dollars|euros|shares|and|expressed|stated|"
     r"presented|unaudited|audited|angaben|beträge|werte|zahlen|montants?|chiffres|données|exprimés?|importes?|cifras|"
     rf"datos|valores|expresad[oa]s?|importi|dati|valori|bedragen|cijfers|{_MONEY})[,;]?\s+){{0,5}}"
 )
+_NEXT = rf"(?!(?:{_EXCEPTION})\b)[^\W\d_]+"
 _STATED = re.compile(
     rf"{_LEAD_IN}(?P<led>(?:in|en|em|i)\s+)?(?:{_MONEY}\s?)?"
-    + "(?:"
-    + "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES)
-    + ")"
-    + rf"(?:\s+(?:of |de |di |d['’])?(?!(?:{_EXCEPTION})\b)[^\W\d_]+(?:\s(?!(?:{_EXCEPTION})\b)[^\W\d_]+){{0,2}}"
-    rf"|\s+{_MONEY}|\s+u\.s\. dollars)?(?=\s*(?:$|[-–—,;:.]|(?:{_EXCEPTION})\b))",
+    + "(?:" + "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES) + ")"
+    + rf"(?:\s+(?:(?:of |de |di |d['’]){_NEXT}(?:\s{_NEXT}){{0,2}}|{_MONEY}|euros?|u\.s\. dollars)"
+    rf"|(?(led)\s+{_NEXT}(?:\s{_NEXT}){{0,2}}|(?!)))?(?=\s*(?:$|\s[-–—]|[,;:.]|(?:{_EXCEPTION})\b))",
     re.I,
-)
+)  # fmt: skip
 _WORDS = "|".join(words for _, words in _SCALES)
 _MONEY_LINE = re.compile(rf"{_MONEY}\s?(?:{_WORDS})|(?:{_WORDS})\s(?:euros?|{_MONEY})", re.I)
 _BRACKET = re.compile(r"[(\[（]([^()\[\]（）]{1,40})[)\]）]")
@@ -96,13 +95,19 @@ def _noted_scale(text: str, *, whole: bool = False) -> int:
         return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None else 0
     if whole and not stated["led"] and _MONEY_LINE.fullmatch(text) is None:
         return 0
-    if (stated["p3"] or "").casefold() == "miles" and (stated["led"] or "").casefold() != "en " and " de " not in text:
-        return 0  # English miles are no Spanish thousands
+    if not _is_spanish(stated["p3"] or "", stated["led"] or "", text):
+        return 0
     return next(power for power, _ in _SCALES if stated[f"p{power}"])
 
 
+def _is_spanish(word: str, before: str, text: str) -> bool:
+    """Return whether a word for thousand is no English mile: led by "en" or followed by "de", if it is "miles"."""
+    return word.casefold() != "miles" or before.casefold().split()[-1:] == ["en"] or "miles de " in text.casefold()
+
+
 def _stated_scale(text: str) -> int:
-    if (scale := _SCALE.search(text)) is not None:
+    scale = _SCALE.search(text)
+    if scale is not None and _is_spanish(scale[0][-5:], scale[0][:-5], text):
         return next(power for power, _ in _SCALES if scale[f"s{power}"])
     short = _SHORT.search(text)
     return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None else 0  # "T€", "£000"

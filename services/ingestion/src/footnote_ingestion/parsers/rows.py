@@ -147,7 +147,9 @@ class TableRows:
         self._naming = naming
         columns = []
         for at, path in enumerate(headers):
-            measure = measure_of((*said, *path)) if at not in naming else None
+            own = measure_of(path)  # a percentage below "in thousands" is in no thousands
+            measure = own if own is not None and own.unit else measure_of((*said, *path))
+            measure = None if at in naming else measure
             columns.append(TableColumn(headers=path, names_rows=at in naming, measure=measure))
         self._head = Table(number=self.number, name=name, columns=columns, note=note, note_scale=scale)
 
