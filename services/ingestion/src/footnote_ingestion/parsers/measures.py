@@ -34,11 +34,14 @@ _EXCEPTION = (
     r"(?:sofern|soweit|wenn) nicht|salvo|excepto|exceto|eccetto|tranne|tenzij|behalve|uitgezonderd"
 )
 _EXCEPT = re.compile(rf"\b(?:{_EXCEPTION})\b", re.I)
-_MONEY = rf"(?-i:{_SIGN}|[A-Z]{{1,2}}[€£$¥])"
+_MONEY = (
+    r"(?-i:[A-Z]{0,2}[€£$¥]|EUR|USD|GBP|CHF|JPY|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|RUB|BRL|MXN|INR|CNY|RMB|KRW|"
+    r"SGD|HKD|ZAR)"
+)
 _LEAD_IN = (
     r"(?:(?:all|alle|tous les|todos los|amounts?|figures?|values?|numbers?|dollars|euros|shares|and|expressed|stated|"
     r"presented|unaudited|audited|angaben|beträge|werte|zahlen|montants?|chiffres|données|exprimés?|importes?|cifras|"
-    rf"datos|valores|expresad[oa]s?|importi|dati|valori|bedragen|cijfers|{_MONEY})[,;]?\s+){{0,5}}"
+    rf"datos|valores|expresad[oa]s?|importi|dati|valori|bedragen|cijfers|{_MONEY})[,;]?\s+){{0,4}}"
 )
 _NEXT = rf"(?!(?:{_EXCEPTION})\b)[^\W\d_]+"
 _STATED = re.compile(
