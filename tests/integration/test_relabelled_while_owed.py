@@ -24,6 +24,7 @@ from footnote_providers.settings import DefaultSettings
 from footnote_store.compiler import quote
 from footnote_store.rows import Row
 from footnote_store.store import VectorStore
+from support import postgres
 from support.blocks import article
 from support.indexing import Client
 
@@ -53,16 +54,22 @@ async def _nothing(_: OwedVectors) -> None:
     return None
 
 
-@pytest.fixture
-async def replicas(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Replicas]:
+@pytest.fixture(params=["sqlite"])
+async def replicas(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[Replicas]:
     """Two replicas on one database and store."""
+    url = ""
+    if request.param == "postgresql":
+        url = await postgres.migrated_database(request.getfixturevalue("postgres_url"), "indexing")
+        monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", url)
     monkeypatch.setenv("FOOTNOTE_INDEXING_VECTORS_LATER", "always")
     store, cache = VectorStore(uri), SqliteCache(tmp_path / "vectors.db", 3600)
     with monkeypatch.context() as only_here:
         only_here.setattr(OwedVectors, "round", _nothing)
         serving = serve_app(build, vector_store_uri=uri, data_dir=tmp_path)
         served = await serving.__aenter__()
-    database = Database("", tmp_path / "indexing")
+    database = Database(url, tmp_path / "indexing")
     yield Replicas(Client(served.channel), store, database, cache)
     for one in (database, cache, store):
         await one.close()
@@ -122,4 +129,36 @@ async def test_vectors_made_by_a_worker_that_has_begun_before_the_labels_change_
     await replicas.owed.round()
     go_on.set()
     await relabelling[0]
+    await ends_with_both(replicas)
+
+
+@pytest.mark.parametrize("replicas", ["postgresql"], indirect=True)
+async def test_labels_that_change_between_reading_and_writing_of_vectors_are_not_lost(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await replicas.client.create("c")
+    await replicas.client.index(made.id, "d", article(seed="A"))
+    write, relabelling = StoreWriter.write, list[asyncio.Task[None]]()
+
+    async def late(writer: StoreWriter, space: str, rows: Sequence[Row], **more: Any) -> None:
+        if "new" not in rows[0].chunk.tags and not relabelling:
+            relabelling.append(asyncio.create_task(replicas.relabel(made.id)))
+            await asyncio.wait(relabelling, timeout=2)
+        await write(writer, space, rows, **more)
+
+    monkeypatch.setattr(StoreWriter, "write", late)
+    await replicas.owed.round()
+    await relabelling[0]
+    await ends_with_both(replicas)
+
+
+async def test_the_same_labels_again_reach_a_row_that_lacks_them(replicas: Replicas) -> None:
+    made = await replicas.client.create("c")
+    await replicas.client.index(made.id, "d", article(seed="A"))
+    [item] = (await replicas.client.locate("c")).collections
+    expr = f"collection_key == {quote(item.collection_key)} and ordinal == 0"
+    [first] = await replicas.store.read(item.space, expr, 1, vectors=True)
+    await replicas.relabel(made.id)
+    await replicas.store.upsert(item.space, [Row(first.chunk, item.collection_key, first.vector, first.lexical_text)])
+    await replicas.relabel(made.id)
     await ends_with_both(replicas)

@@ -325,6 +325,9 @@ class VectorClaims(Protocol):
     async def owed(self) -> int:
         """Return how many vectors the searched revisions of all tenants lack."""
 
+    def writing(self, key: RevisionKey) -> AbstractAsyncContextManager[bool]:
+        """Yield whether the claim holds; a replica that relabels the rows reads them after the block's end."""
+
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether it still holds."""
 

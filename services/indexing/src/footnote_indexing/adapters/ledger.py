@@ -14,6 +14,7 @@ from footnote_indexing.adapters.revision_rows import (
     WRITER_TIMEOUT_MS,
     being_written,
     entry_of,
+    hold_rows,
     is_revision,
     key_values,
     of_document,
@@ -308,7 +309,7 @@ class LedgerTable(LedgerReading):
 
         Returns their entries and a claim for the worker that rewrites the rows. While the claim lasts, the entry stays
         even when retired, and hides rows that are written late. A claim of the worker that makes owed vectors ends:
-        what it writes from now on may be overwritten with rows that were read before.
+        it writes nothing from now on, and what it is writing is there when this returns.
         """
         chosen = [
             revisions.c.collection_id == collection_id,
@@ -320,7 +321,9 @@ class LedgerTable(LedgerReading):
             change = sa.update(revisions).where(*chosen).values(expire_at=expire_at, claimed_until=claim)
             await connection.execute(change)
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
-            return [entry_of(row) for row in rows], claim
+        async with self._database.read() as connection:
+            await hold_rows(connection, document_id)
+        return [entry_of(row) for row in rows], claim
 
     async def relabelled(self, key: RevisionKey, claim: int) -> bool:
         """Release a claim, if it is still the same; return whether the revision is still searched."""

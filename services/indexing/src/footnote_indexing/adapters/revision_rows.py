@@ -1,7 +1,10 @@
 """Conditions on the table of revisions and conversions of its rows, shared by the tables of this folder."""
 
+import hashlib
+
 import sqlalchemy as sa
 from footnote_database.transactions import now_ms
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.model import CURRENT, WRITING, Entry, RevisionKey
@@ -41,6 +44,16 @@ def entry_of(row: sa.Row[tuple[object, ...]]) -> Entry:
         bool(row.contextual_header),
         int(row.vectors_owed or 0),
     )
+
+
+async def hold_rows(connection: AsyncConnection, document_id: str) -> None:
+    """Wait until no other replica rewrites rows of a document, and keep others waiting until the transaction ends.
+
+    It locks no row of the table: publishing and deleting do not wait. In SQLite it does nothing: there is no replica.
+    """
+    if connection.dialect.name == "postgresql":
+        key = int.from_bytes(hashlib.sha256(b"rows\0" + document_id.encode()).digest()[:8], signed=True)
+        await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
 def being_written() -> sa.ColumnElement[bool]:

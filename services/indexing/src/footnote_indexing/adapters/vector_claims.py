@@ -1,12 +1,13 @@
 """Which searched revisions have rows without a vector, and which worker holds them."""
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 
 import sqlalchemy as sa
 from footnote_database.transactions import now_ms
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.revision_rows import is_revision
+from footnote_indexing.adapters.revision_rows import hold_rows, is_revision
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.model import CURRENT, RevisionKey
 
@@ -88,6 +89,14 @@ class VectorClaimTable:
         )
         async with self._database.read() as connection:
             return int((await connection.execute(query)).scalar_one() or 0)
+
+    @asynccontextmanager
+    async def writing(self, key: RevisionKey) -> AsyncIterator[bool]:
+        """Yield whether the claim holds; a replica that relabels the rows reads them after the block's end."""
+        query = sa.select(revisions.c.revision).where(is_revision(key), revisions.c.state == CURRENT, self._holds(key))
+        async with self._database.read() as connection:
+            await hold_rows(connection, key.document_id)
+            yield (await connection.execute(query)).first() is not None
 
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether it still holds."""

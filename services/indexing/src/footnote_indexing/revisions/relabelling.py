@@ -59,25 +59,15 @@ class Relabelling:
             for entry in entries:
                 index_version = index_versions.get(entry.key.index_version)
                 rows = 0
-                if index_version is not None and not await self._is_done(index_version, entry, document):
-                    rows = await self._rewrite(index_version, entry.key, document)
-                    if rows < entry.chunks_stored:
+                if index_version is not None:
+                    rows, there = await self._rewrite(index_version, entry.key, document)
+                    if there < entry.chunks_stored:
                         await self._note_missing(index_version, entry)
                 if not await self._ledger.relabelled(entry.key, claim) and index_version is not None:
                     # Deleted or replaced meanwhile: the rows read before were written back.
                     await self._writer.purge(index_version.space, entry.key)
                 changed += rows if entry.key.index_version == found.index_version.number else 0
         return changed
-
-    async def _is_done(self, index_version: IndexVersion, entry: Entry, document: Document) -> bool:
-        """Return whether the last row, which is written last, has the new values."""
-        space = await self._writer.ensure(index_version)
-        last = f"{revision_expr(entry.key)} and ordinal == {entry.chunks_stored - 1}"
-        for hit in await self._store.read(space, last, 1):
-            before = Chunk()
-            before.CopyFrom(hit.chunk)
-            return before == _labelled(hit.chunk, document)
-        return False
 
     async def _note_missing(self, index_version: IndexVersion, entry: Entry) -> None:
         """Record the rows that are there, so that edge has the document indexed again.
@@ -90,11 +80,14 @@ class Relabelling:
                 "rows_missing", document_id=entry.key.document_id, chunks_stored=there, expected=entry.chunks_stored
             )
 
-    async def _rewrite(self, index_version: IndexVersion, key: RevisionKey, document: Document) -> int:
+    async def _rewrite(self, index_version: IndexVersion, key: RevisionKey, document: Document) -> tuple[int, int]:
+        """Write the rows that have other labels; return how many these were, and how many rows were read."""
         space = await self._writer.ensure(index_version)
-        changed = 0
+        changed = read = 0
+        wanted = _labels(document)
         while True:
-            hits = await self._store.read(space, revision_expr(key), _PAGE, changed)
+            page = await self._store.read(space, revision_expr(key), _PAGE, read)
+            hits = [hit for hit in page if _labels(hit.chunk) != wanted]
             vectors = await self._store.vectors(
                 space, [hit.id for hit in hits if hit.chunk.level != CHUNK_LEVEL_PARENT]
             )
@@ -102,12 +95,17 @@ class Relabelling:
                 Row(_labelled(hit.chunk, document), key.collection_key, vectors.get(hit.id), hit.lexical_text)
                 for hit in hits
             ]
-            if not rows or not await self._ledger.wanted(key):  # the claim lasts only some minutes
-                return changed
-            await self._writer.write(space, rows)
-            changed += len(rows)
-            if len(hits) < _PAGE:
-                return changed
+            if rows:
+                if not await self._ledger.wanted(key):  # the claim lasts only some minutes
+                    return changed, read
+                await self._writer.write(space, rows)
+            changed, read = changed + len(rows), read + len(page)
+            if len(page) < _PAGE:
+                return changed, read
+
+
+def _labels(one: Chunk | Document) -> tuple[object, ...]:
+    return list(one.tags), one.metadata, one.HasField("expire_time"), one.expire_time
 
 
 def _labelled(chunk: Chunk, document: Document) -> Chunk:

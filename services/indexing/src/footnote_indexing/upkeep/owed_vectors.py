@@ -79,7 +79,7 @@ class OwedVectors:
                     await self._claims.release(key)
                     if not await self._claims.searched(key):
                         await self._gone(index_version, key)
-                    return  # the rows were relabelled: a later round looks which ones lack a vector now
+                    return  # the rows are relabelled: a later round looks which ones lack a vector then
             if len(page) < _PAGE:
                 break
             offset += _PAGE
@@ -98,7 +98,9 @@ class OwedVectors:
         texts = [embedded_text(hit.chunk, with_header) for hit in hits]
         made = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
         vectors = {hit.id: vector for hit, vector in zip(hits, made.vectors, strict=True)}
-        async with self._locks.of(key.document_id):
+        async with self._locks.of(key.document_id), self._claims.writing(key) as holds:
+            if not holds:
+                return
             expr = f"{revision_expr(key)} and id in [{', '.join(map(quote, vectors))}]"
             rows = [
                 Row(hit.chunk, key.collection_key, vectors[hit.id], hit.lexical_text)
