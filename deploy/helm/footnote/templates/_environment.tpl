@@ -23,6 +23,12 @@ FOOTNOTE_METRICS_PORT: "9464"
 FOOTNOTE_EDGE_PUBLIC_ORIGIN: {{ printf "https://%s" .http.host | quote }}
 {{- end }}
 {{- end }}
+{{- if or .Values.ingress.enabled .Values.gateway.enabled }}
+# All callers have the proxy's address. A few of edge's 512 connections stay free for the probes.
+FOOTNOTE_EDGE_GRPC_CONNECTIONS_PER_PEER: "480"
+FOOTNOTE_EDGE_HTTP_CONNECTIONS_PER_PEER: "480"
+FOOTNOTE_EDGE_GRPC_CALLS_PER_SECOND: "5000"
+{{- end }}
 # So many fit into the limit of ingestion's memory: see `workers` in the values.
 FOOTNOTE_INGESTION_TABLE_QUERIES: "2"
 {{- with .Values.models }}
