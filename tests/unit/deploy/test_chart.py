@@ -89,6 +89,7 @@ REFUSED = {
     "ingestion.replicas=2": "postgresql.mode external or cloudnativepg, and objectStorage.url",
     "indexing.autoscaling.enabled=true": "indexing keeps its state on a volume",
     "retrieval.autoscaling.enabled=true,retrieval.autoscaling.minReplicas=20": "minReplicas is more than maxReplicas",
+    "retrieval.autoscaling.enabled=true,retrieval.replicas=0": "retrieval.replicas=0 does not stop retrieval while",
     "milvus.uri=": "milvus.uri is empty: give the address of your Milvus",
     "milvus.mode=operator,milvus.operator.namespace=footnote": "restricted pod standard that Milvus does not keep",
     "postgresql.mode=external": "postgresql.existingSecret is empty: name the Secret whose key `uri`",

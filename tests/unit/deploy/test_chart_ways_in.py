@@ -42,3 +42,27 @@ def test_callers_behind_one_proxy_share_nearly_all_connections(values: str) -> N
         assert total * 0.9 < int(told[f"FOOTNOTE_EDGE_{kind}_CONNECTIONS_PER_PEER"]) < total  # the rest for probes
     assert float(told["FOOTNOTE_EDGE_GRPC_CALLS_PER_SECOND"]) > EdgeSettings().grpc_calls_per_second
     assert "FOOTNOTE_EDGE_HTTP_CONNECTIONS_PER_PEER" not in config()
+
+
+def test_behind_tls_links_of_answers_have_the_name_that_callers_use() -> None:
+    origin = "FOOTNOTE_EDGE_PUBLIC_ORIGIN"
+    assert kinds("operators", "ConfigMap")["footnote"]["data"][origin] == "https://footnote.example"
+    assert kinds("postgresql", "ConfigMap")["footnote"]["data"][origin] == "https://footnote.example"
+    gateway = ("--set", "gateway.enabled=true,gateway.name=g,gateway.http.hostnames={*.example,footnote.example}")
+    assert config(*gateway)[origin] == "https://footnote.example"
+    assert origin not in config(*gateway, "--set", "gateway.http.tls=false")
+    assert config(*gateway, "--set", f"config.{origin}=https://other.example")[origin] == "https://other.example"
+    assert origin not in config("--set", "gateway.enabled=true,gateway.name=g")
+
+
+def test_an_ingress_with_mtls_needs_a_certificate_for_edge() -> None:
+    """Without one every call ended with 502."""
+    given = ("--set", "mtls.enabled=true,ingress.enabled=true,ingress.http.host=h,networkPolicy.enabled=false")
+    ran = template(*given)
+    assert ran.returncode != 0
+    assert "ingress.http.annotations" in ran.stderr
+    assert f"{NGINX}/proxy-ssl-secret" in ran.stderr
+    key = "ingress.http.annotations." + NGINX.replace(".", "\\.")
+    told = ("--set", f"{key}/backend-protocol=HTTPS,{key}/proxy-ssl-secret=footnote/edge")
+    assert template(*given, *told).returncode == 0
+    assert template(*given, "--set-string", f"{key}/ssl-passthrough=true").returncode == 0

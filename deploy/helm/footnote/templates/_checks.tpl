@@ -14,6 +14,9 @@
 {{- if and $own.autoscaling.enabled (gt (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas)) -}}
 {{- fail (printf "%s.autoscaling.minReplicas is more than maxReplicas" $stage) -}}
 {{- end -}}
+{{- if and $own.autoscaling.enabled (eq (int $own.replicas) 0) -}}
+{{- fail (printf "%s.replicas=0 does not stop %s while %s.autoscaling.enabled: leave one of them out" $stage $stage $stage) -}}
+{{- end -}}
 {{- end -}}
 {{- range $stage := list "ingestion" "indexing" "retrieval" "augmentation" "generation" -}}
 {{- $own := index $values $stage -}}
@@ -77,6 +80,17 @@
 {{- end -}}
 {{- if and $values.ingress.enabled $values.networkPolicy.enabled (not $values.networkPolicy.clients) -}}
 {{- fail "networkPolicy.clients is empty, so what comes through the ingress is dropped: name the namespace of the ingress controller there, or set networkPolicy.enabled to false where another policy admits it or none is enforced" -}}
+{{- end -}}
+{{- if and $values.ingress.enabled $values.mtls.enabled -}}
+{{- range $what, $protocol := dict "grpc" "GRPCS" "http" "HTTPS" -}}
+{{- $one := index $values.ingress $what -}}
+{{- $said := merge (dict) $one.annotations $values.ingress.annotations -}}
+{{- $nginx := "nginx.ingress.kubernetes.io" -}}
+{{- $knows := and (eq (get $said (printf "%s/backend-protocol" $nginx)) $protocol) (get $said (printf "%s/proxy-ssl-secret" $nginx)) -}}
+{{- if and $one.host (not $knows) (ne (get $said (printf "%s/ssl-passthrough" $nginx)) "true") -}}
+{{- fail (printf "with mTLS edge speaks TLS alone and asks the ingress controller for a certificate: set %s/backend-protocol: %s and %s/proxy-ssl-secret (NAMESPACE/SECRET) in ingress.%s.annotations; for a controller other than nginx, where they have no effect, its own besides" $nginx $protocol $nginx $what) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- if and $values.externalSecrets.enabled (not $values.externalSecrets.store.name) -}}
 {{- fail "externalSecrets.store.name is empty: name the SecretStore to read from" -}}

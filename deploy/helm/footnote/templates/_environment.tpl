@@ -18,10 +18,13 @@ FOOTNOTE_VECTOR_STORE_URI: {{ include "footnote.milvusUri" . | quote }}
 # Endpoints take a moment to forget a pod that ends.
 FOOTNOTE_DRAIN_SECONDS: "5"
 FOOTNOTE_METRICS_PORT: "9464"
-{{- with .Values.ingress }}
-{{- if and .enabled .http.host .http.tlsSecret }}
-FOOTNOTE_EDGE_PUBLIC_ORIGIN: {{ printf "https://%s" .http.host | quote }}
-{{- end }}
+{{- $hosts := list }}
+{{- with .Values.ingress }}{{ if and .enabled .http.tlsSecret }}{{ $hosts = append $hosts .http.host }}{{ end }}{{ end }}
+{{- with .Values.gateway }}{{ if and .enabled .http.tls }}{{ $hosts = concat $hosts .http.hostnames }}{{ end }}{{ end }}
+{{- $origin := "" }}
+{{- range $hosts }}{{ if and . (not $origin) (not (hasPrefix "*" .)) }}{{ $origin = printf "https://%s" . }}{{ end }}{{ end }}
+{{- with $origin }}
+FOOTNOTE_EDGE_PUBLIC_ORIGIN: {{ . | quote }}
 {{- end }}
 {{- if or .Values.ingress.enabled .Values.gateway.enabled }}
 # All callers have the proxy's address. A few of edge's 512 connections stay free for the probes.
