@@ -185,6 +185,35 @@ def test_a_model_inside_the_cluster_needs_no_key_and_its_port_is_open(chart: Pat
     assert "does not reach" not in said
 
 
+def test_addresses_in_config_open_their_ports_for_the_services_that_call_them(chart: Path) -> None:
+    """A model or reranker that is chosen by question or collection alone was not reached."""
+    config = "config.FOOTNOTE_VLLM_BASE_URL=http://vllm.models.svc:8000/v1,config.HTTPS_PROXY=10.0.0.9:3128"
+    reranker = "config.FOOTNOTE_AUGMENTATION_RERANK_URL=http://tei.models.svc:8080/rerank"
+    milvus = "milvus.uri=http://milvus.milvus.svc"
+
+    def opened(stage: str) -> set[int]:
+        rules, said = egress(chart, stage, "--set", f"{config},{reranker},{milvus}")
+        assert (f"{stage} does not reach http://vllm.models.svc:8000/v1" in said) == (
+            stage not in ("edge", "ingestion")
+        )
+        return {port["port"] for rule in rules for port in rule["ports"]} - {53, *DEFAULT_PORTS.values()}
+
+    assert opened("generation") == {8000, 3128}
+    assert opened("augmentation") == {8000, 8080, 3128}
+    assert opened("indexing") == opened("retrieval") == {8000, 3128, 19530}
+    assert opened("edge") == opened("ingestion") == set()
+
+
+def test_an_install_says_at_which_ports_stores_with_secret_addresses_are_reached(chart: Path) -> None:
+    given = ("--values", str(CHART / "ci" / "postgresql-values.yaml"))
+    said = egress(chart, "edge", *given)[1]
+    assert "postgresql is reached at port 5432 alone" in said
+    assert "redis is reached at port 6379 alone" in said
+    named = ("--set", "networkPolicy.egress.postgresql.port=6432,networkPolicy.egress.redis.port=6380")
+    assert "is reached at port" not in egress(chart, "edge", *given, *named)[1]
+    assert "is reached at port" not in egress(chart, "edge")[1]
+
+
 def test_edge_reaches_sources_only_where_it_is_let_and_an_install_says_which_it_is(chart: Path) -> None:
     def edge(*given: str) -> tuple[list[dict[str, Any]], str]:
         return egress(chart, "edge", *given)

@@ -100,24 +100,22 @@ true
 {{- if $values.models.reranker.existingSecret -}}{{- $who = append $who "augmentation" -}}{{- end -}}
 {{- if contains "jwt" $values.edge.auth -}}{{- $who = append $who "edge" -}}{{- end -}}
 {{- range $stage := list "indexing" "retrieval" "augmentation" "generation" -}}
-{{- if or (index $values $stage).secrets (include "footnote.addresses" (index $values $stage).env | fromJsonArray) -}}{{- $who = append $who $stage -}}{{- end -}}
+{{- if (index $values $stage).secrets -}}{{- $who = append $who $stage -}}{{- end -}}
 {{- end -}}
 {{- $who | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
-{{/* The addresses of providers and of a token issuer among some variables. */}}
-{{- define "footnote.addresses" -}}
+{{/* The addresses of providers, of a token issuer and of a web proxy that a service calls; edge calls no model. */}}
+{{- define "footnote.addressesOf" -}}
+{{- $kinds := dict "edge" "JWKS" "augmentation" "BASE|RERANK" -}}
+{{- $names := printf "_(%s)_URL$|^HTTPS?_PROXY$" (get $kinds .stage | default "BASE") -}}
 {{- $found := list -}}
-{{- range $key, $value := . -}}
-{{- if and $value (regexMatch "_(BASE|RERANK|JWKS)_URL$" $key) -}}{{- $found = append $found ($value | toString) -}}{{- end -}}
+{{- if or (has .stage (list "indexing" "retrieval" "augmentation" "generation")) (and (eq .stage "edge") (contains "jwt" .root.Values.edge.auth)) -}}
+{{- range $key, $value := merge (dict) (index .root.Values .stage).env .root.Values.config -}}
+{{- if and $value (regexMatch $names $key) -}}{{- $found = append $found (printf "%s%v" (ternary "" "http://" (contains "://" ($value | toString))) $value) -}}{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- $found | uniq | toJson -}}
-{{- end -}}
-
-{{/* Those that a service calls; edge calls no model. */}}
-{{- define "footnote.addressesOf" -}}
-{{- $own := (index .root.Values .stage).env -}}
-{{- include "footnote.addresses" (merge (dict) $own (ternary (dict) .root.Values.config (eq .stage "edge"))) -}}
 {{- end -}}
 
 {{/* Where the certificates for the stores that a service uses lie, and the Secrets that have them. */}}
@@ -138,6 +136,12 @@ redis: {{ $values.redis.tlsSecret }}
 {{- define "footnote.portOf" -}}
 {{- $host := (urlParse .).host -}}
 {{- if regexMatch ":[0-9]+$" $host -}}{{ regexFind "[0-9]+$" $host }}{{- else if hasPrefix "http://" . -}}80{{- else -}}443{{- end -}}
+{{- end -}}
+
+{{/* The port of Milvus, whose own is another than http's. */}}
+{{- define "footnote.milvusPort" -}}
+{{- $uri := include "footnote.milvusUri" . -}}
+{{- if regexMatch "^http://[^/]*:[0-9]+([/?]|$)" $uri -}}{{ include "footnote.portOf" $uri }}{{- else if hasPrefix "http://" $uri -}}19530{{- else -}}{{ include "footnote.portOf" $uri }}{{- end -}}
 {{- end -}}
 
 {{/*
