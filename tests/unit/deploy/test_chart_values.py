@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 from footnote_kit.settings import DEFAULT_PORTS
@@ -104,6 +105,46 @@ def test_each_stage_can_run_elsewhere(stage: str) -> None:
         stage, {"footnote-edge"}
     )
     assert answers == ({"footnote-indexing"} if stage in ("ingestion", "retrieval") else set())
+
+
+def workloads(given: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The Deployments and StatefulSets that some values make, by stage."""
+    ran = template(*(word for key, value in given.items() for word in ("--set-json", f"{key}={json.dumps(value)}")))
+    assert ran.returncode == 0, ran.stderr
+    made = [one for one in once(ran.stdout) if one["kind"] in ("Deployment", "StatefulSet")]
+    return {one["metadata"]["labels"]["app.kubernetes.io/component"]: one for one in made}
+
+
+def test_files_are_given_to_all_services_or_to_one() -> None:
+    """A provider policy is a file, and no variable says the same."""
+    policy = {"name": "policy", "configMap": {"name": "footnote-policy"}}
+    mount = {"name": "policy", "mountPath": "/policy", "readOnly": True}
+    models = {"name": "models", "persistentVolumeClaim": {"claimName": "models", "readOnly": True}}
+    given = {
+        "extraVolumes": [policy],
+        "extraVolumeMounts": [mount],
+        "retrieval.extraVolumes": [models],
+        "retrieval.extraVolumeMounts": [{"name": "models", "mountPath": "/models"}],
+        "config.FOOTNOTE_PROVIDER_POLICY_FILE": "/policy/policy.toml",
+        "config.SSL_CERT_FILE": "/policy/ca.crt",
+    }
+    made = workloads(given)
+    assert set(made) == set(DEFAULT_PORTS)
+    for stage, one in made.items():
+        kubernetes_validate.validate(one, "1.36", strict=True)
+        pod = one["spec"]["template"]["spec"]
+        assert policy in pod["volumes"]
+        assert mount in pod["containers"][0]["volumeMounts"]
+        assert (models in pod["volumes"]) == (stage == "retrieval")
+
+
+def test_a_controller_restarts_pods_for_a_changed_secret_with_and_without_mtls() -> None:
+    reloader = {"reloader.stakater.com/auto": "true"}
+    for given in ({"restartAnnotations": reloader}, {"mtls.enabled": True, "mtls.restartAnnotations": reloader}):
+        assert all(one["metadata"]["annotations"] == reloader for one in workloads(given).values())
+    assert all(
+        "annotations" not in one["metadata"] for one in workloads({"mtls.restartAnnotations": reloader}).values()
+    )
 
 
 def leaves(values: Any, path: str = "") -> list[str]:
