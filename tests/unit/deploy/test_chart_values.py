@@ -9,8 +9,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from footnote_edge.adapters import database as edge_database
+from footnote_indexing.adapters import database as indexing_database
+from footnote_ingestion.adapters import database as ingestion_database
 from footnote_kit.settings import DEFAULT_PORTS
-from support.chart import CHART, HELM, VALUES, container, helm, kinds, once, rendered, template, workload
+from support.chart import CHART, HELM, ROOT, VALUES, container, helm, kinds, once, rendered, template, workload
 
 pytestmark = [
     pytest.mark.slow,
@@ -145,6 +148,19 @@ def test_a_controller_restarts_pods_for_a_changed_secret_with_and_without_mtls()
     assert all(
         "annotations" not in one["metadata"] for one in workloads({"mtls.restartAnnotations": reloader}).values()
     )
+
+
+def test_postgresql_has_connections_for_all_replicas_and_the_docs_say_how_many() -> None:
+    """Without, whichever replica came last had none: uploads and questions ended with 503."""
+    pools = {"edge": edge_database.TRAITS, "ingestion": ingestion_database.TRAITS, "indexing": indexing_database.TRAITS}
+    each = {stage: one.postgres_pool.size + one.postgres_pool.overflow for stage, one in pools.items()}
+    each["edge"] += 20 + 2  # of its jobs: dbos' own pool, its listener and one at the start
+    rollout = each["ingestion"] + each["indexing"]  # their Deployments start one more
+    most = rollout + sum(number * PLAIN[stage]["autoscaling"]["maxReplicas"] for stage, number in each.items())
+    (cluster,) = kinds("operators", "Cluster").values()
+    assert int(cluster["spec"]["postgresql"]["parameters"]["max_connections"]) > most
+    said = "edge takes up to {edge}, one of ingestion {ingestion} and one of indexing {indexing}".format(**each)
+    assert said in (ROOT / "docs" / "postgresql.md").read_text()
 
 
 def leaves(values: Any, path: str = "") -> list[str]:
