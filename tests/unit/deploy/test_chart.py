@@ -118,6 +118,7 @@ BY_SCHEMA = {
     "config.FOOTNOTE_EDGE_DATABASE_URL=postgresql://u:p@h/d": "FOOTNOTE_EDGE_DATABASE_URL",
     "edge.env.FOOTNOTE_SERVICE_TOKEN=abc": "FOOTNOTE_SERVICE_TOKEN",
     "extraVolumes[0].name=data": "'not' failed",
+    "edge.podLabels.app\\.kubernetes\\.io/name=other": "'not' failed",
     "edge.extraVolumeMounts[0].name=policy,edge.extraVolumeMounts[0].mountPath=/tls": "'not' failed",
     "image.digest=latest": "does not match pattern",
     "objectStorage.url=/data": "does not match pattern",
@@ -136,7 +137,7 @@ def test_every_value_is_described_by_the_schema_and_none_is_described_that_is_no
     schema = yaml.safe_load((CHART / "values.schema.json").read_text())
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     optional = {"podAnnotations", "nodeSelector", "tolerations", "affinity", "priorityClassName", "claims", "global"}
-    optional |= {"extraVolumes", "extraVolumeMounts"}  # of a service
+    optional |= {"podLabels", "extraVolumes", "extraVolumeMounts"}  # of a service
 
     def compare(given: Any, described: dict[str, Any], path: str) -> None:
         if not isinstance(given, dict) or "properties" not in described:

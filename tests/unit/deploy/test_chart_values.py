@@ -150,6 +150,27 @@ def test_a_controller_restarts_pods_for_a_changed_secret_with_and_without_mtls()
     )
 
 
+@pytest.mark.parametrize(("url", "ports"), [("gs://files", {80, 988}), ("s3://files", {80}), ("az://files", set())])
+def test_ingestion_asks_for_tokens_of_its_role_where_no_secret_has_keys(chart: Path, url: str, ports: set[int]) -> None:
+    """On GKE, and with EKS Pod Identity, the pod never started."""
+
+    def opened(stage: str, *given: str) -> set[int]:
+        rules, _ = egress(chart, stage, "--set", f"objectStorage.url={url}", *given)
+        near = [one for one in rules if "169.254." in str(one.get("to"))]
+        return {port["port"] for one in near for port in one["ports"]}
+
+    assert opened("ingestion") == ports
+    assert opened("edge") == opened("ingestion", "--set", "objectStorage.existingSecret=keys") == set()
+
+
+def test_pods_have_labels_of_yours() -> None:
+    made = workloads({"ingestion.podLabels": {"azure.workload.identity/use": "true"}})
+    for stage, one in made.items():
+        labels = one["spec"]["template"]["metadata"]["labels"]
+        assert ("azure.workload.identity/use" in labels) == (stage == "ingestion")
+        assert "azure.workload.identity/use" not in one["spec"]["selector"]["matchLabels"]
+
+
 def test_postgresql_has_connections_for_all_replicas_and_the_docs_say_how_many() -> None:
     """Without, whichever replica came last had none: uploads and questions ended with 503."""
     pools = {"edge": edge_database.TRAITS, "ingestion": ingestion_database.TRAITS, "indexing": indexing_database.TRAITS}
