@@ -10,7 +10,6 @@ from enum import Enum
 import grpc
 from footnote_kit import tls
 from footnote_kit.credential import ServiceCredential
-from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
 
 from footnote_conformance.target import Refusal, Stage, Target
@@ -161,7 +160,7 @@ def _channel(address: str, settings: KitSettings) -> grpc.aio.Channel:
         ("grpc.max_send_message_length", _MAX_MESSAGE),
         ("grpc.max_receive_message_length", _MAX_MESSAGE),
         ("grpc.enable_retries", 0),
-        ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
+        ("grpc.enable_http_proxy", 0),
     ]
     credentials = tls.channel_credentials(settings)
     if credentials is None:

@@ -31,7 +31,6 @@ from footnote_kit.calls import StreamCall, UnaryCall, Wiring
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.edge import SERVICES
 from footnote_kit.errors import FootnoteError, Unauthenticated, Unavailable
-from footnote_kit.net import is_loopback
 from footnote_kit.renewed_channel import plain_channel
 from footnote_kit.settings import PUBLIC, KitSettings
 
@@ -116,8 +115,7 @@ def open_channel(
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2_000),
         ("grpc.dns_min_time_between_resolutions_ms", 5_000),
-        # A company's web proxy must not stand between two processes of one machine.
-        ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
+        ("grpc.enable_http_proxy", 0),  # a company's web proxy knows no names of a deployment's services
         *([("grpc.ssl_target_name_override", name)] if name else []),
     ]
     lanes = [plain_channel(target, options, tls.renewed_channel_credentials(settings)) for _ in range(_LANES)]
