@@ -8,6 +8,7 @@ import base64
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,8 @@ from dulwich.errors import GitProtocolError, NotGitRepository
 from footnote_edge.sources.net.client import Answer, Client
 from footnote_edge.sources.ports import ItemFailed, SourceRefused, SourceUnavailable
 
-_MEMORY = 4 * 1024 * 1024
+MEMORY = 4 * 1024 * 1024
+"""Bytes of a response that are kept in memory; a larger one goes to the disk."""
 TIMEOUT_SECONDS = 900.0
 """Timeout of a fetch in seconds."""
 
@@ -48,12 +50,20 @@ class GitHttp(AbstractHttpGitClient):
     """Speaks Git's smart protocol by `Client`."""
 
     def __init__(
-        self, url: str, client: Client, loop: asyncio.AbstractEventLoop, limit: int, username: str, password: str
+        self,
+        url: str,
+        client: Client,
+        loop: asyncio.AbstractEventLoop,
+        limit: int,
+        username: str,
+        password: str,
+        folder: Path,
     ) -> None:
         super().__init__(url)
         self._client = client
         self._loop = loop
         self._limit = limit
+        self._folder = folder
         self._origin = urlsplit(url)[:2]
         pair = f"{username or 'git'}:{password}"
         self._bodies: list[IO[bytes]] = []
@@ -106,7 +116,8 @@ class GitHttp(AbstractHttpGitClient):
             return await self._received(url, answer)
 
     async def _received(self, url: str, answer: Answer) -> Response:
-        body = tempfile.SpooledTemporaryFile(max_size=_MEMORY)  # noqa: SIM115 - closed by `drop`
+        # Not in /tmp, which in containers is small or memory of the service.
+        body = tempfile.SpooledTemporaryFile(max_size=MEMORY, dir=str(self._folder))  # noqa: SIM115 - closed by `drop`
         self._bodies.append(body)
         async for part in answer.parts(self._limit):
             await asyncio.to_thread(body.write, part)

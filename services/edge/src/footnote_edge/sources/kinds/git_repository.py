@@ -121,10 +121,11 @@ class GitConnection:
             raise SourceUnavailable("There is no Git repository.") from None
 
     async def _fetch_remote(self, loop: asyncio.AbstractEventLoop) -> None:
-        limit = self._opening.policy.item_bytes * 20
-        http = GitHttp(self._settings.url, self._client, loop, limit, self._secrets.username, self._secrets.password)
+        limit, folder = self._opening.policy.item_bytes * 20, self._opening.folder
+        pair = self._secrets.username, self._secrets.password
+        http = GitHttp(self._settings.url, self._client, loop, limit, *pair, folder)
         try:
-            await asyncio.to_thread(self._fetch_into, http, self._opening.folder / "git")
+            await asyncio.to_thread(self._fetch_into, http, folder / "git")
         except HeldBack as held:
             raise held.error from None
         except NotGitRepository:
