@@ -13,6 +13,7 @@ from footnote_ingestion.app import _INSPECTORS
 from footnote_ingestion.settings import Settings as IngestionSettings
 from footnote_kit.admission.fair_slots import SPARE
 from footnote_kit.settings import DEFAULT_PORTS
+from footnote_providers.endpoints import SERVICES, Service
 from support.settings import known_variables
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -117,6 +118,31 @@ def test_keys_of_providers_go_to_the_services_that_call_them_only() -> None:
     assert len(told) == 5
     for stage in DEFAULT_PORTS:  # a policy that only some services know would have holes
         assert told <= set(COMPOSE["services"][stage]["environment"])
+
+
+def test_compose_passes_on_what_documents_tell_to_set() -> None:
+    """Half of a pair would do harm: a provider without its model, whose default a collection keeps for good."""
+    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "docs" / "running.md").read_text(), flags=re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`((?:FOOTNOTE|OPENAI)(?:_[A-Z]+)+)`", row)}
+    told |= {name.replace("_PROVIDER", "_MODEL") for name in told} | {"FOOTNOTE_EMBEDDING_DIMENSIONS"}
+    # Fixed by the image or this file, for the engine that is not in it, or of no use without files or ports.
+    own = "DATA_DIR|LISTEN_HOST|PROCESSES|SERVICE_TOKEN|EDGE_HTTP.*|METRICS_PORT|LOG_FORMAT|(VECTOR_)?STORE.*|TLS.*"
+    told = {name for name in told if not re.fullmatch(f"FOOTNOTE_({own})", name)}
+    assert len(told) > 10
+    for name in told:
+        owner = name.removeprefix("FOOTNOTE_").partition("_")[0].lower()
+        callers = ("indexing", "retrieval", "augmentation", "generation")
+        for stage in (owner,) if owner in DEFAULT_PORTS else callers:
+            assert name in COMPOSE["services"][stage]["environment"], f"{stage} does not get {name}"
+
+
+@pytest.mark.parametrize("service", SERVICES.values(), ids=lambda one: one.id)
+def test_compose_passes_on_keys_and_addresses_of_every_provider(service: Service) -> None:
+    names = {*service.own, *(f"FOOTNOTE_{service.id.upper()}_{name}" for name in ("API_KEY", "BASE_URL"))}
+    for stage in ("indexing", "retrieval", "augmentation", "generation"):
+        assert names <= COMPOSE["services"][stage]["environment"].keys()
+    for stage in ("edge", "ingestion"):
+        assert not names & COMPOSE["services"][stage]["environment"].keys()
 
 
 def test_compose_publishes_on_this_machine_only() -> None:
