@@ -197,6 +197,25 @@ def test_the_image_exposes_every_port_and_probes_the_edge() -> None:
     assert re.search(r"^USER (?!root)", dockerfile, flags=re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("target", "languages", "packages"),
+    [
+        ("all", "eng+chi_sim", "tesseract-ocr tesseract-ocr-eng tesseract-ocr-chi-sim"),
+        ("ingestion", "fra", "tesseract-ocr tesseract-ocr-fra"),
+        ("edge", "fra", ""),
+        ("all", "", ""),
+    ],
+)
+def test_an_image_is_built_with_ocr_where_it_is_asked_for(target: str, languages: str, packages: str) -> None:
+    dockerfile = (ROOT / "deploy" / "docker" / "Dockerfile").read_text()
+    (case,) = re.findall(r'^    && (case "\$TARGET,\$OCR" in .* esac) \\$', dockerfile, flags=re.MULTILINE)
+    told = {"TARGET": target, "OCR": languages, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", f"{case}; echo $ocr"], env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == packages
+    assert re.search(r"^    && apt-get install .* \$ocr \\$", dockerfile, flags=re.MULTILINE)
+    assert COMPOSE["x-footnote"]["build"]["args"].keys() == {"OCR"}
+
+
 @pytest.mark.parametrize(("stage", "port"), DEFAULT_PORTS.items())
 def test_kubernetes_runs_every_service_on_its_own_port(stage: str, port: int) -> None:
     assert stage in TARGETS

@@ -122,6 +122,9 @@ async def build(runtime: Runtime) -> App:
     isolation = Isolation(settings.isolation)
 
     async def warm() -> None:
+        isolation.ocr_problem = await asyncio.to_thread(settings.ocr_problem)
+        if isolation.ocr_problem:
+            _log.warning("ocr_does_not_work", reason=isolation.ocr_problem)
         for name, processes in (("checks", inspectors), ("reading", measured)):
             isolation.note(name, await processes.measures())
         if await documents.newest_files(1):  # where there is none, nobody asks about tables soon

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition
+from footnote_kit.private import child_environment
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -99,6 +101,24 @@ class Settings(BaseSettings):
             self.worker_uid,
             programs=[tesseract] if tesseract else [],
         )
+
+    def ocr_problem(self) -> str:
+        """Return a sentence on why OCR cannot work as it is set, "" where it can; it blocks on a program."""
+        if not self.ocr_languages:
+            return ""
+        variable, program = "FOOTNOTE_INGESTION_OCR_LANGUAGES", shutil.which("tesseract")
+        if program is None:
+            return f"{variable} is set, but the OCR program tesseract is not installed: scans are refused"
+        try:
+            listed = subprocess.run(
+                [program, "--list-langs"], capture_output=True, check=False, timeout=10, env=child_environment()
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{variable} is set, but the OCR program {program} does not start: {type(error).__name__}"
+        known = (listed.stdout + listed.stderr).decode(errors="replace").split()
+        if lacking := sorted(set(self.ocr_languages.split("+")).difference(known)):
+            return f"{variable} names languages that tesseract does not have here: {', '.join(lacking)}"
+        return ""
 
     def query_processes(self, workers: Workers) -> Workers:
         """Return the configuration of table query processes: they start no program and unpack larger files."""

@@ -26,6 +26,8 @@ class Isolation:
     def __init__(self, mode: Mode) -> None:
         self._mode = mode
         self._found: dict[str, Measures] = {}
+        self.ocr_problem = ""
+        """Why these workers cannot read scans, which operators see beside their isolation."""
 
     def note(self, name: str, measures: Measures) -> None:
         """Record the isolation of workers for `name`; raises `FailedPrecondition` if it is less than required."""
@@ -44,8 +46,10 @@ class Isolation:
         """Return it in one line, for people; "" while it is unknown."""
         texts = {name: measures.text() for name, measures in self._found.items()}
         if len(set(texts.values())) == 1:
-            return f"Parser processes {next(iter(texts.values()))}"
-        return "; ".join(f"parser processes for {name} {text}" for name, text in texts.items())
+            said = f"Parser processes {next(iter(texts.values()))}"
+        else:
+            said = "; ".join(f"parser processes for {name} {text}" for name, text in texts.items())
+        return f"{said}. {self.ocr_problem}" if said and self.ocr_problem else said
 
 
 @dataclass(frozen=True, slots=True)
