@@ -1,6 +1,7 @@
 """The model of languages over shared tables: the same answers, whatever becomes of the folder."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -109,3 +110,17 @@ def test_processes_that_make_it_at_once_agree(cache: Path) -> None:
     assert [json.loads(one.communicate(timeout=60)[0]) for one in running] == ["en"] * 3
     (folder,) = cache.iterdir()  # and nothing half made is left beside it
     assert not folder.name.startswith(".")
+
+
+def test_an_image_has_them_before_its_first_process(tmp_path: Path) -> None:
+    dockerfile = (Path(__file__).resolve().parents[3] / "deploy" / "docker" / "Dockerfile").read_text()
+    built = dockerfile[dockerfile.index("\nUSER 10001") :]  # they must belong to the user who reads them
+    (command,) = re.findall(r"HOME=/home/footnote python (.+?) ;; esac", built)
+    told = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)}
+    subprocess.run([sys.executable, *command.split()], env=told, check=True)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / ".cache" / "footnote").rglob("*")}
+    assert len(before) > 1
+    look = "from footnote_text.language_model import identifier; print(type(identifier()).__module__)"
+    done = subprocess.run([sys.executable, "-c", look], env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "footnote_text.language_walk"
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / ".cache" / "footnote").rglob("*")}

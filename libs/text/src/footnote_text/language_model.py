@@ -103,3 +103,9 @@ def _beside(place: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":  # for image builds: OSError where the tables cannot be written
+    from py3langid import langid as _langid
+
+    _made(_langid.MODEL_DIR / _langid.MODEL_FILE)
