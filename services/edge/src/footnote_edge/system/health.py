@@ -52,7 +52,6 @@ class Health:
         self._loads = loads
         self._indexing = stages.indexing
         self._ingestion = stages.ingestion
-        self._isolation = ""
         self._embedder = ""
         self._check = check
         self._own = own
@@ -84,12 +83,11 @@ class Health:
         return load.worst if load is not None else None
 
     async def _isolated(self) -> str:
-        """Return how ingestion isolates its parser processes, as reported at its start; "" until then."""
-        if not self._isolation:
-            request = ingestion.GetIsolationRequest(scope=_PROBE_SCOPE)
-            with suppress(FootnoteError):
-                self._isolation = (await self._ingestion.GetIsolation(request, timeout=TIMEOUT)).summary
-        return self._isolation
+        """Return how ingestion isolates its parser processes, and what else it lacks; "" where it does not say."""
+        request = ingestion.GetIsolationRequest(scope=_PROBE_SCOPE)
+        with suppress(FootnoteError):
+            return (await self._ingestion.GetIsolation(request, timeout=TIMEOUT)).summary
+        return ""
 
     async def _store(self) -> str | None:
         request = indexing.ListProvidersRequest(scope=_PROBE_SCOPE)
