@@ -170,7 +170,7 @@ def test_the_model_is_made_with_the_image_where_the_containers_look_for_it() -> 
 
 @pytest.mark.parametrize("target", TOLD["TARGETS"])
 def test_git_over_ssh_finds_its_program_where_edge_runs(target: str) -> None:
-    (choice,) = re.findall(r'case "\$TARGET" in .* esac', (DOCKER / "Dockerfile").read_text())
+    (choice,) = re.findall(r'case "\$TARGET" in \S+ ssh=.* esac', (DOCKER / "Dockerfile").read_text())
     run = subprocess.run(
         ["sh", "-uc", f"{choice}; printf %s $ssh"], env={"TARGET": target}, capture_output=True, text=True, check=True
     )
