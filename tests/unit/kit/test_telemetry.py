@@ -272,7 +272,7 @@ async def test_looking_at_traces_makes_none() -> None:
         before = telemetry.ring._size
         with pytest.raises(NotFound):
             await trace_of(served, "ab" * 15 + "00")
-        assert telemetry.ring._size == before
+        assert telemetry.ring._size <= before  # old ones may leave meanwhile
 
 
 async def test_a_stranger_leaves_no_span() -> None:
