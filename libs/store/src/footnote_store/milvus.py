@@ -78,7 +78,7 @@ class Milvus:
 
         It is sent again, until the caller's time limit, while Milvus limits its rate; and one time when the connection
         breaks or the server fails, unless `once` is set. Searches and queries wait for a connection: an engine may be
-        restarting. Writes to a store that is away fail at once.
+        restarting. Inserts and upserts into a store that is away fail at once.
         """
         attempt, broken = 0, False
         while True:

@@ -94,8 +94,7 @@ def note_of(texts: Sequence[str]) -> tuple[str, int]:
 def _noted_scale(text: str, *, whole: bool = False) -> int:
     stated = _STATED.match(text)
     if stated is None:
-        short = _SHORT.fullmatch(text)
-        return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None else 0
+        return _short_scale(_SHORT.fullmatch(text))
     if whole and not stated["led"] and _MONEY_LINE.fullmatch(text) is None:
         return 0
     if not _is_spanish(stated["p3"] or "", stated["led"] or "", text):
@@ -112,8 +111,12 @@ def _stated_scale(text: str) -> int:
     scale = _SCALE.search(text)
     if scale is not None and _is_spanish(scale[0][-5:], scale[0][:-5], text):
         return next(power for power, _ in _SCALES if scale[f"s{power}"])
-    short = _SHORT.search(text)
-    return SHORT_SCALES.get(short["before"] or short["after"], 3) if short is not None else 0  # "T€", "£000"
+    return _short_scale(_SHORT.search(text))
+
+
+def _short_scale(found: re.Match[str] | None) -> int:
+    """Return the power of ten of "T€" or "£000"."""
+    return SHORT_SCALES.get(found["before"] or found["after"], 3) if found is not None else 0
 
 
 def _read(text: str, found: Measure) -> None:
