@@ -33,6 +33,20 @@ def test_good_habits_are_borne_for_ever_and_bad_ones_end_the_connection(habit: s
         go_on()
 
 
+def test_a_crowd_of_strangers_leaves_room_for_a_probe_of_this_machine() -> None:
+    of = peers(Clock(100.0), connections=2, connections_per_peer=3)
+    for stranger in ("192.0.2.1", "192.0.2.2"):
+        enter(of, stranger)
+    assert of.enter("192.0.2.3") is None
+    for _ in range(3):
+        enter(of, "127.0.0.1")
+    assert of.enter("127.0.0.1") is None, "this machine has a bound, too"
+    of.leave("192.0.2.1")
+    of.leave("127.0.0.1")
+    enter(of, "192.0.2.3")
+    assert of.enter("192.0.2.4") is None
+
+
 def test_hundreds_of_calls_may_be_broken_off_at_once() -> None:
     FrameBudget(0).judge(Tally(resets=500), 0)
     with pytest.raises(Violation, match="too_many_resets"):

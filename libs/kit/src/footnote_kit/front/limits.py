@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from footnote_kit.admission.token_bucket import TokenBucket
 from footnote_kit.front.frames import Tally, Violation
+from footnote_kit.net import is_loopback
 
 RESET_COST = 3.0
 """The cost of a cancelled call, in calls: the server has begun to work on it."""
@@ -42,7 +43,8 @@ class FrontLimits:
     """The limits of one front proxy; times in seconds."""
 
     connections: int = 512
-    """The most connections in total."""
+    """The most connections of all other machines together. Those of this machine, such as an orchestrator's probe, are
+    not counted: a crowd of idle strangers must not make it take the service for dead."""
     connections_per_peer: int = 128
     """The most connections of one address, or of one IPv6 network of 64 bits. A quarter of them may begin in a
     second, at least 16."""
@@ -182,17 +184,17 @@ class Peers:
         """Count a new connection of an address; return None when there are too many."""
         known = self._known.get(name)
         most = known is not None and known.connections >= self.limits.connections_per_peer
-        if most or self.connections >= self.limits.connections:
+        if most or (self.connections >= self.limits.connections and not is_loopback(name)):
             return None
         if known is None:
             known = self._known[name] = self._new()
         known.connections += 1
-        self.connections += 1
+        self.connections += not is_loopback(name)
         return known
 
     def leave(self, name: str) -> None:
         """Remove a connection, and addresses whose state is no longer needed."""
-        self.connections -= 1
+        self.connections -= not is_loopback(name)
         self._known[name].connections -= 1
         # Other addresses may have recovered too; checking two per departure keeps the table small.
         now = self.clock()
