@@ -33,10 +33,14 @@ CANARIES = {
     "follow-up": "Quokkafollowup",
     "answer": "Quokkaanswer",
     "filter": "Quokkafilter",
+    "field": "Quokkafield",
+    "file asked for": "Quokkafile",
     "system prompt": "Quokkasystem",
     "broken": "Quokkabroken",
     "key": KEY,
 }
+AUDITED = "Quokkacollection"
+"""A name that the audit log keeps for as long as it is told to, and no other log."""
 # Within twice the time between two looks at the logs, and what a busy machine adds.
 GONE_AFTER = 90.0
 
@@ -82,6 +86,10 @@ async def use(edge: EdgeClient) -> tuple[list[str], list[str]]:
     assert "Quokkaanswer" in said.answer.text
     with pytest.raises(FootnoteError):
         await edge.answer("Quokkaquestion fails?", conversation_id=conversation, **by_model)
+    await edge.answer("What does Quokkafile.pdf say of Quokkaquestion?", conversation_id=conversation, **builtin)
+    await edge.answer("Quokkaquestion?", conversation_id=conversation, filter={"json": '{"quokkafield": 1}'}, **builtin)
+    with pytest.raises(FootnoteError):
+        await edge.stub.DeleteCollection(DeleteCollectionRequest(collection=AUDITED))
     await edge.stub.Search(SearchRequest(query="Quokkaquestion stock", collections=["secrets"]))
     for where in ('{"k": "Quokkafilter"}', '{"k": Quokkafilter'):
         try:
@@ -128,6 +136,7 @@ async def test_logs_hold_no_text_and_files_nothing_that_was_deleted(running: Dep
         assert "debug" in logs["all.log"]
         told = {(name, what) for name, log in logs.items() for what, word in CANARIES.items() if word.lower() in log}
         assert told == set()
+        assert not [name for name, log in logs.items() if AUDITED.lower() in log]
         assert traces(running.folder)
         for conversation in conversations:
             await edge.stub.DeleteConversation(DeleteConversationRequest(conversation_id=conversation))

@@ -120,7 +120,7 @@ class _Call:
             # A missing trace is normal, and services use this call to check that they are trusted.
             quiet = known.code == "NOT_FOUND" and self._method.startswith(UNTRACED)
             log = _log.debug if quiet else _log.info
-            log("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
+            log("rpc_refused", method=self._method, code=known.code, reason=known.reason)
         self.end(code, error)
         trailing = ((REQUEST_ID_KEY, call_context.request_id()), *status.trailing_metadata(known))
         if transient_errors.waits_for(known) and time.perf_counter() - self._started > _LONG_SECONDS:

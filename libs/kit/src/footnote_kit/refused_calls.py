@@ -40,7 +40,7 @@ class Refusals:
             self._summary = asyncio.get_running_loop().call_later(_SUMMARY_SECONDS, self._say)
         given = headers.get(REQUEST_ID_KEY, "")
         request_id = given if REQUEST_ID.fullmatch(given) else uuid4().hex
-        _log.debug("rpc_refused", method=method, code=error.code, reason=error.reason, message=error.message)
+        _log.debug("rpc_refused", method=method, code=error.code, reason=error.reason)
         trailing = ((REQUEST_ID_KEY, request_id), *status.trailing_metadata(error))
         await context.abort(getattr(grpc.StatusCode, error.code), error.message, trailing)
 

@@ -138,10 +138,13 @@ def record_content(attribute: str, text: str) -> None:
 
 
 def mark_failed(current: Span, error: BaseException) -> None:
-    """Set a span's status from an exception without the text of foreign exceptions."""
+    """Set a span's status from an exception: its reason or kind, and a message only if contents are recorded.
+
+    A message is written for the caller and may quote a cell, a name or what a provider's server quotes.
+    """
     if isinstance(error, FootnoteError):
         current.set_attribute(names.ERROR_REASON, error.reason)
-        current.set_status(Status(StatusCode.ERROR, error.message))
+        current.set_status(Status(StatusCode.ERROR, error.message if _capture else error.reason))
     elif isinstance(error, GeneratorExit):
         return
     else:

@@ -84,14 +84,17 @@ class QuestionTimings(Stopwatch):
         self.report([degradation(stage, reason, effect, error.message if error else "")])
 
     def report(self, degradations: Sequence[Degradation]) -> None:
-        """Report degradations in the answer, on the span, as a metric and in the log; those of a second search once."""
+        """Report degradations in the answer, on the span, as a metric and in the log; those of a second search once.
+
+        The log gets no effect or detail: they may hold words of the question.
+        """
         for one in degradations:
             if one in self.degradations:
                 continue
             self.degradations.append(one)
             stage = enum_word(PipelineStage.DESCRIPTOR, one.stage).lower()
             counter("footnote.edge.degradations").add(1, {"stage": stage, "reason": word(one)})
-            _log.warning("answer_degraded", stage=stage, reason=word(one), effect=one.effect, detail=one.detail)
+            _log.warning("answer_degraded", stage=stage, reason=word(one))
         if degradations:
             reasons = [word(one) for one in self.degradations]
             trace.get_current_span().set_attribute(names.DEGRADATIONS, reasons)
