@@ -158,6 +158,7 @@ SAFE: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
 """Headers that a response gets unless it sets them itself; pages have their own policy."""
