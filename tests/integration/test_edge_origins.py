@@ -31,6 +31,7 @@ from footnote.edge.v1.conversations_pb2 import (
     GetConversationRequest,
     ListConversationsRequest,
     ListMessagesRequest,
+    RegenerateMessageRequest,
     SearchMemoryRequest,
 )
 from footnote.edge.v1.documents_pb2 import (
@@ -52,7 +53,7 @@ from support.operations import ended
 
 pytestmark = pytest.mark.full
 
-MADE = ("cited", "uncited", "interrupted", "derived", "rewritten", "given back")
+MADE = ("cited", "uncited", "interrupted", "derived", "rewritten", "regenerated", "withheld", "given back")
 HAPPENED = ("unshared", "document deleted", "collection deleted")
 TO_MODELS = ("PlanQuery", "Retrieve", "SearchMemory", "RewriteQuestion", "BuildPrompt", "Generate", "GenerateTitle")
 
@@ -126,6 +127,21 @@ class Case:
         await self._cited()
         self.world.says, self.world.rewritten = "Nothing about it.", f"what does {self.mark} say ?"
         await self.ask("and what of that ?", conversation_id=self.talk)
+
+    async def _regenerated(self) -> None:
+        """The topic is of the last answer, while the newest is another one for the first question."""
+        await self.ask("hello", conversation_id=self.talk)
+        first = await self.reader.call("ListMessages", ListMessagesRequest(conversation_id=self.talk))
+        await self._rewritten()
+        self.world.says, self.world.rewritten = "Hello again.", ""
+        await self.reader.call("RegenerateMessage", RegenerateMessageRequest(message_id=first.messages[-1].id))
+
+    async def _withheld(self) -> None:
+        """A model repeats an earlier answer where nothing was found."""
+        await self._cited()
+        self.world.says, self.world.withholds = "Nothing about it.", f"As I said: {self.mark}."
+        await self.ask("hello again", conversation_id=self.talk)
+        self.world.withholds = ""
 
     async def _given_back(self) -> None:
         """An answer outside conversations, whose client gives it back as history."""

@@ -90,6 +90,8 @@ class World:
     """Whether follow-ups lean on nothing before them."""
     says: str = ""
     """What the model says in place of its source, without a footnote; "" for its own words."""
+    withholds: str = ""
+    """What the model wrote without a source, which is withheld."""
     warnings: Sequence[str] = ()
     """Warnings of the model's answers."""
     window: int = 0
@@ -778,7 +780,7 @@ class Generation(gen_grpc.GenerationServiceServicer):
             answer.nearest.number, answer.nearest.document_id = near.number, near.document_id
             answer.nearest.label, answer.nearest.quote = near.filename, near.text
             answer.nearest.quote_span.end = len(near.text)
-        yield gen.GenerateResponse(completed=gen.GenerateCompleted(answer=answer))
+        yield gen.GenerateResponse(completed=gen.GenerateCompleted(answer=answer, withheld_text=self.world.withholds))
 
     async def ResolveSettings(self, request: Any, context: Any) -> gen.ResolveSettingsResponse:
         await self.world.enter("ResolveGeneration", request)

@@ -88,13 +88,14 @@ class MessageTable:
             return [message_of(row) for row in await session.scalars(query)]
 
     async def last_answers(self, conversation_ids: Sequence[str]) -> dict[str, str]:
-        """Return the id of the last answer in each conversation."""
-        newest = (
-            select(func.max(MessageRow.sequence))
+        """Return the id of the last answer in each conversation, by its place there."""
+        place = {"partition_by": MessageRow.conversation_id, "order_by": (standing.desc(), MessageRow.sequence.desc())}
+        ranked = (
+            select(MessageRow.conversation_id, MessageRow.id, func.row_number().over(**place).label("rank"))
             .where(MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, CURRENT)
-            .group_by(MessageRow.conversation_id)
+            .subquery()
         )
-        query = select(MessageRow.conversation_id, MessageRow.id).where(MessageRow.sequence.in_(newest))
+        query = select(ranked.c.conversation_id, ranked.c.id).where(ranked.c.rank == 1)
         async with self._sessions() as session:
             return {row[0] or "": row[1] for row in (await session.execute(query)).all()}
 

@@ -56,5 +56,5 @@ def wordless(message: ConversationMessage) -> None:
     message.text = message.answer.text = ""
     for field in ("citations", "nearest", "claims", "reliability", "warnings", "computation"):
         message.answer.ClearField(field)
-    for name in ("query", "full_question", "history", "table_query", "table_words"):
+    for name in ("query", "full_question", "history", "table_query", "table_words", "withheld_text"):
         message.manifest.ClearField(name)
