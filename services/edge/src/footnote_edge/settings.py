@@ -119,7 +119,10 @@ class Settings(BaseSettings):
         description="Seconds for the headers of an HTTP request, or for the handshake of a gRPC connection.",
     )
     keep_alive_seconds: float = Field(
-        default=15.0, gt=0, description="Seconds that an idle HTTP connection stays open."
+        default=75.0,
+        gt=0,
+        description="Seconds that an idle HTTP connection stays open; longer than a proxy in front keeps it (60 of "
+        "nginx), which would send requests into a closing one.",
     )
     write_seconds: float = Field(
         default=60.0, gt=0, description="Seconds after which a caller that does not read its response is disconnected."
