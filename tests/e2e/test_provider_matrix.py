@@ -40,6 +40,8 @@ TEXTS = {
     "public": f"The canteen of the project pays for {MARKS['public']} until nine.",
 }
 ASKED = "Which bonus does the project pay?"
+ASKED_OF_STAFF, OF_QUESTION = "Which bonus does the project pay in heronweek?", "heronweek"
+"""A question about staff's documents, and its own word: it has no sources, and is as much about them as its answer."""
 HERE: dict[str, Any] = {
     "generation": {"provider": "builtin", "model": "", "second_opinion": False},
     "rerank": {"provider": "none", "model": ""},
@@ -148,7 +150,7 @@ class Place:
         made = await reader.stub.CreateConversation(CreateConversationRequest(collections=["staff"]))
         here = ParseDict(HERE, AskRequest())
         return await reader.answer(
-            ASKED,
+            ASKED_OF_STAFF,
             conversation_id=made.conversation.id,
             use_memory=False,
             generation=here.generation,
@@ -251,7 +253,8 @@ async def judged(place: Place, chosen: list[Cell]) -> tuple[dict[Cell, str], int
         before = len(place.outside.bodies)
         told = await place.run(cell)
         given += len(place.outside.bodies) > before
-        leaked = [name for name, mark in MARKS.items() if place.outside.received(mark, since=before)]
+        marks = [*MARKS.items(), ("staff", OF_QUESTION)]
+        leaked = [name for name, mark in marks if place.outside.received(mark, since=before)]
         problems = [f"{name}'s text was sent" for name in leaked if not cell.allows(name)]
         expected = NOT_ALLOWED if cell.refused else "answered"
         if told != expected:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
 
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, NotFound
 from footnote_providers.egress.egress import together
 
 from footnote_edge.asking.memory_search import without
 from footnote_edge.asking.question import Draft, Question, QuestionSettings, Remembered
+from footnote_edge.collections.bounds import UNKNOWN
+from footnote_edge.conversations.message_bounds import bounds_of
 
 _KEPT_HERE = "Earlier conversations about collections that keep their texts on this machine were left out."
 _REFUSED = "Earlier conversations whose collections do not allow this model were left out."
@@ -69,18 +73,28 @@ async def _readable(question: Question, settings: QuestionSettings, found: Searc
         found = without(
             found, [one.message_id for one in found.source_messages if one.conversation_id in kept], _KEPT_HERE
         )
-    origins = await conversations.messages.origins.of(one.message_id for one in found.source_messages)
-    refused = []
-    for message_id, several in origins.items():
-        about = await question.tools.bounds.about(question.scope, {one.collection_id for one in several})
-        both = together([bounds, about])
+    known, refused = await _bounds(question, found), []
+    for message_id in (one.message_id for one in found.source_messages):
+        both = together([bounds, known.get(message_id, UNKNOWN)])
         if both == bounds or await _allows(question, settings.model, both):
             bounds = both
         else:
             refused.append(message_id)
-    for message_id in refused:
-        del origins[message_id]
-    return Remembered(without(found, refused, _REFUSED), bounds, frozenset().union(*origins.values()))
+    found = without(found, refused, _REFUSED)
+    origins = await conversations.messages.origins.of(one.message_id for one in found.source_messages)
+    return Remembered(found, bounds, frozenset().union(*origins.values()))
+
+
+async def _bounds(question: Question, found: SearchMemoryResponse) -> dict[str, TextBounds]:
+    """Return the bounds of each message found, without those of conversations that were deleted meanwhile."""
+    conversations = defaultdict[str, list[str]](list)
+    for one in found.source_messages:
+        conversations[one.conversation_id].append(one.message_id)
+    tools, bounds = question.tools, dict[str, TextBounds]()
+    for conversation_id, ids in conversations.items():
+        with suppress(NotFound):
+            bounds |= await bounds_of(tools.conversations, tools.bounds, question.scope, conversation_id, ids)
+    return bounds
 
 
 async def _allows(question: Question, model: GenerationSettings, bounds: TextBounds) -> bool:

@@ -71,13 +71,14 @@ async def _conversation(question: Question) -> Conversation:
 
 
 async def _history(question: Question) -> EarlierMessages:
-    messages, conversation_id = question.tools.conversations.messages, question.request.conversation_id
+    conversations, bounds = question.tools.conversations, question.tools.bounds
+    conversation_id = question.request.conversation_id
     if not conversation_id:
-        return await threads.given(messages, question.scope, question.request.history)
+        return await threads.given(conversations.messages, bounds, question.scope, question.request.history)
     regeneration = question.regeneration
     before = regeneration.question_id if regeneration is not None else question.id
     most = question.tools.settings.history_messages
-    return await threads.of_conversation(messages, question.scope, conversation_id, most, before)
+    return await threads.of_conversation(conversations, bounds, question.scope, conversation_id, most, before)
 
 
 async def _answerer(question: Question, settings: Awaitable[QuestionSettings]) -> Answerer:

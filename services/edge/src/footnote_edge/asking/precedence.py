@@ -34,8 +34,8 @@ async def settings_of(question: Question, thread: Thread) -> QuestionSettings:
     prompt, rerank, model = asked if question.replayed else effective(*asked, of_collections)
     # Rules about collections apply whether the request, the conversation or nothing names them.
     check_limits(question.tools.egress, question.scope, question.request, bounds.collections)
-    parts = [bounds, await question.tools.bounds.about(question.scope, thread.past.collections)]
-    return QuestionSettings(prompt, rerank, model, together([*parts, CONVERSATION] if thread.local_only else parts))
+    parts = [bounds, thread.past.bounds, *([CONVERSATION] if thread.local_only else [])]
+    return QuestionSettings(prompt, rerank, model, together(parts))
 
 
 async def _of_collections(question: Question, thread: Thread) -> tuple[CollectionSettings, TextBounds]:

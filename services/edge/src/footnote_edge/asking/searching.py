@@ -16,7 +16,7 @@ from footnote_providers.egress.egress import together
 from footnote_edge.asking.planning import with_rewriting
 from footnote_edge.asking.question import Draft, Found, Question, wants_search
 from footnote_edge.asking.timings import degrades
-from footnote_edge.collections.bounds import CONVERSATION
+from footnote_edge.collections.bounds import CONVERSATION, FREE
 
 _MOST_QUERY = 8000
 """Characters of a query that retrieval accepts; a follow-up in full, or a question of a higher limit, may have more."""
@@ -82,7 +82,7 @@ async def _request(question: Question, draft: Draft) -> RetrieveRequest:
         document_ids=asked.document_ids,
         explain=True,
         query_vector=asked.query_vector,
-        bounds=await _bounds_of_query(question, draft),
+        bounds=_bounds_of_query(question, draft),
         every_collection=question.replayed is not None and question.replayed.every_collection,
     )
 
@@ -109,10 +109,9 @@ async def _retrieve(question: Question, draft: Draft, effect: str) -> Found:
     return Found(list(found.chunks), list(found.named_document_ids), store_unavailable(found), none)
 
 
-async def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:
+def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:
     """Return the bounds of a query beyond the collections searched: it may repeat the conversation's history."""
-    repeats = draft.thread.past.collections if draft.plan.query != question.text else ()
-    of_history = await question.tools.bounds.about(question.scope, repeats)
+    of_history = draft.thread.past.bounds if draft.plan.query != question.text else FREE
     return together([of_history, CONVERSATION]) if draft.thread.local_only else of_history
 
 

@@ -8,28 +8,28 @@ from dataclasses import dataclass, field
 
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_EDGE, ChatMessage
 from footnote_kit.errors import FootnoteError, NotFound
+from footnote_providers.egress.egress import together
 
 from footnote_edge.asking.timings import QuestionTimings
 from footnote_edge.collections.bounds import CollectionBounds
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.message_bounds import bounds_of
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.origins import Origin, hash_of
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierMessages:
-    """Earlier messages, oldest first; the ids of stored ones; and whether the history is complete."""
+    """Earlier messages, oldest first; the ids of stored ones; their bounds; and whether the history is complete."""
 
     messages: list[ChatMessage] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     origins: set[Origin] = field(default_factory=set)
+    bounds: TextBounds = field(default_factory=TextBounds)
     whole: bool = True
-
-    @property
-    def collections(self) -> set[str]:
-        """Ids of the collections that the messages derive from."""
-        return {one.collection_id for one in self.origins}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,21 @@ class Thread:
 
 
 async def of_conversation(
-    messages: Messages, scope: Scope, conversation_id: str, most: int, before: str
+    conversations: Conversations, bounds: CollectionBounds, scope: Scope, conversation_id: str, most: int, before: str
 ) -> EarlierMessages:
     """Return the last messages of a conversation before a question."""
+    messages = conversations.messages
     earlier = await messages.history(scope, conversation_id, most, before)
     ids = [one.id for one in earlier.messages]
     origins = set[Origin]().union(*(await messages.origins.of(ids)).values())
-    return EarlierMessages(
-        [ChatMessage(role=one.role, text=one.text) for one in earlier.messages], ids, origins, earlier.whole
-    )
+    about = together((await bounds_of(conversations, bounds, scope, conversation_id, ids)).values())
+    texts = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
+    return EarlierMessages(texts, ids, origins, about, earlier.whole)
 
 
-async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]) -> EarlierMessages:
+async def given(
+    messages: Messages, bounds: CollectionBounds, scope: Scope, history: Sequence[ChatMessage]
+) -> EarlierMessages:
     """Return a caller's history without answers that it may no longer read.
 
     An answer is recognised by its whole text; the caller's own text is kept.
@@ -71,7 +74,8 @@ async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]
     kept = [one for one in history if hash_of(one.text) not in deleted]
     left = [message_id for message_id in ids if message_id not in unreadable]
     origins = set[Origin]().union(*(await messages.origins.of(left)).values()) if left else set()
-    return EarlierMessages(kept, [], origins, len(kept) == len(history))
+    about = await bounds.about(scope, {one.collection_id for one in origins})
+    return EarlierMessages(kept, [], origins, about, len(kept) == len(history))
 
 
 async def still_there(

@@ -17,11 +17,11 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.collection_settings import shared
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
-from footnote_providers.egress.egress import together
 from footnote_text import tokens
 
-from footnote_edge.collections.bounds import CONVERSATION, CollectionBounds
+from footnote_edge.collections.bounds import CollectionBounds
 from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.message_bounds import bounds_of
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.retrying import until_available
@@ -54,7 +54,7 @@ class Chores:
     ) -> None:
         self._stages = stages
         self._conversations = conversations
-        self._collection_bounds = bounds
+        self._bounds = partial(bounds_of, conversations, bounds)
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -159,23 +159,6 @@ class Chores:
         except FootnoteError:
             return GenerationSettings()
         return shared([one.collection.settings for one in found]).generation if found else GenerationSettings()
-
-    async def _bounds(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> dict[str, TextBounds]:
-        """Return the bounds of a conversation's messages: those of the collections that each is about.
-
-        A question that names none, in a conversation that does not either, may be about any unless its answer says.
-        """
-        if not message_ids:
-            return {}
-        marked = [CONVERSATION] if await self._conversations.local_only_among([conversation_id]) else []
-        named = await self._conversations.named(scope, conversation_id)
-        about = await self._conversations.messages.origins.about(message_ids)
-        names = {one: sorted({*about.get(one, ()), *named}) for one in message_ids}
-        every = set[str]().union(*names.values())
-        known = {one: await self._collection_bounds.named(scope, one, named.get(one, one)) for one in every}
-        if not all(names.values()):
-            known[""] = await self._collection_bounds.every(scope)
-        return {one: together([*marked, *(known[name] for name in several or [""])]) for one, several in names.items()}
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
         """Remove a conversation, or only some of its messages, from memory search; return the number removed.
