@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
-from footnote.types.v1.table_pb2 import Measure
-from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote.types.v1.table_pb2 import Measure, Table
+from footnote_ingestion.parsers.base import NOTE, PARAGRAPH, BlockWriter, Limits
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.measures import measure_of, note_of
 from footnote_ingestion.parsers.sheets.parser import CsvParser
+from footnote_ingestion.parsers.texts.html import HtmlParser
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,9 @@ from footnote_ingestion.parsers.sheets.parser import CsvParser
         ("Umsatz (in Tausend Schweizer Franken)", "(in Tausend Schweizer Franken)", 3),
         ("Balance (unaudited, US$ in thousands)", "(unaudited, US$ in thousands)", 3),
         ("EUR million", "EUR million", 6),
+        ("STATEMENTS OF INCOME - USD ($) shares in Thousands, $ in Millions",
+         "STATEMENTS OF INCOME - USD ($) shares in Thousands, $ in Millions", 3),
+        ("(Dollars in millions, shares in thousands)", "(Dollars in millions, shares in thousands)", 6),
         ("T€", "T€", 3),
     ],
 )  # fmt: skip
@@ -55,10 +59,23 @@ def test_a_word_of_magnitude_or_currency_alone_is_none(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["(em milhares, exceto lucro por ação)", "(in Tausend, sofern nicht anders angegeben)"]
-)
+    "line",
+    [
+        "(em milhares, exceto lucro por ação)", "(in Tausend, sofern nicht anders angegeben)",
+        "(Dollars in millions, shares in thousands)", "$ in Millions, shares in Thousands",
+    ],
+)  # fmt: skip
 def test_exceptions_leave_the_measure_open(line: str) -> None:
-    assert measure_of((line,)) is None
+    assert not (measure_of((line,)) or Measure()).scale
+
+
+def test_a_percentage_below_a_magnitude_is_in_none() -> None:
+    found = measure_of(("(in thousands)", "Change (%)"))
+    assert found is not None
+    assert (found.unit, found.scale) == ("%", 0)
+    found = measure_of(("Prices", "Wheat (thousand t)"))
+    assert found is not None
+    assert (found.unit, found.scale) == ("", 3)
 
 
 @pytest.mark.parametrize(
@@ -99,3 +116,42 @@ def test_a_sheets_note_lasts_beyond_a_section_and_a_blank_row(tmp_path: Path) ->
     CsvParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
     parts = [block.table_part for block in blocks if block.table_part.columns]
     assert [[column.measure.scale for column in part.columns] for part in parts] == [[0, 3, 3, 3]] * len(parts)
+
+
+def html_part(body: str, tmp_path: Path) -> Table:
+    """What is known of the columns of the one table of a page."""
+    path, blocks = tmp_path / "a.html", list[Block]()
+    path.write_text(f"<html><body><main>{body}</main></body></html>")
+    HtmlParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    return next(block.table_part for block in blocks if block.table_part.columns)
+
+
+ROWS = "<tr><td>Net income</td><td>2,871</td><td>2,044</td></tr><tr><td>Sales</td><td>9,871</td><td>9,044</td></tr>"
+HEAD = "<tr><th>Item</th><th>2023</th><th>2022</th></tr>"
+NOTED = "(in millions, except per share data)"
+
+
+@pytest.mark.parametrize(
+    ("above", "rows"),
+    [
+        ("", f"<caption>Results {NOTED}</caption>{HEAD}"),
+        (f"<p>{NOTED}</p>", f"<caption>Table 3</caption>{HEAD}"),
+        ("", HEAD.replace("Item", NOTED)),
+        ("", f"<tr><th rowspan=2>Item</th><th colspan=2>{NOTED}</th></tr><tr><th>2023</th><th>2022</th></tr>"),
+    ],
+    ids=["caption", "above a caption", "corner", "above the years"],
+)
+def test_a_page_states_a_magnitude_in_several_places(above: str, rows: str, tmp_path: Path) -> None:
+    part = html_part(f"{above}<table>{rows}{ROWS}</table>", tmp_path)
+    assert (part.note, part.note_scale) == (NOTED, 6)
+    assert [column.measure.scale for column in part.columns] == [0, 0, 0]
+
+
+def test_a_remark_on_the_title_leaves_its_magnitude() -> None:
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    out.add(PARAGRAPH, "Sales (in thousands)")
+    out.add(NOTE, "1 Without the new shop.")
+    write_table([[Cell("Town", head=True), Cell("Sales", head=True)], [Cell("Nice"), Cell("12")]], out)
+    part = next(block.table_part for block in blocks if block.table_part.columns)
+    assert (part.note, part.columns[1].measure.scale) == ("(in thousands)", 3)

@@ -167,7 +167,8 @@ def _values(
             continue
         needed = list(names)
         more = [wording.words(text, decimal) for text in (*others, *sections, *cell.headers[:-1], row.table.name)]
-        more.append(wording.words(row.table.note, decimal))
+        note = wording.words(row.table.note, decimal)
+        more.append(note if len(note) > 1 else ())  # a magnitude alone is the statement's own
         if cell.header and len(columns) == len(named) + 1:
             more += _ways(cell.header, decimal)[:1]  # the value can be of no other column
         elif cell.header:

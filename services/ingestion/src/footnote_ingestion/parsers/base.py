@@ -302,8 +302,9 @@ class BlockWriter:
             if above[1]:
                 block.table_part.rows.add(number=above[0], headers=above[1])
         self._emit(block)
-        is_line = kind in (HEADING, PARAGRAPH) and len(text) <= _LONGEST_LINE and not text.endswith(_SENTENCE_ENDS)
-        self.line_above = text if is_line else ""
+        if kind not in (NOTE, FURNITURE):  # a footnote to a table's title stands between them
+            is_line = kind in (HEADING, PARAGRAPH) and len(text) <= _LONGEST_LINE and not text.endswith(_SENTENCE_ENDS)
+            self.line_above = text if is_line else ""
         self._offset = end + 1
         self._count(kind, text)
 

@@ -43,12 +43,18 @@ class Cell:
 _NONE = Cell("")
 
 
-def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None = None, marked: int = 0) -> None:
+def write_table(
+    rows: Sequence[Sequence[Cell]],
+    out: BlockWriter,
+    place: Place | None = None,
+    marked: int = 0,
+    caption: str = "",
+) -> None:
     """Write a table; `marked` is the number of leading rows that the file itself calls its header."""
     grid = _laid_out(rows, out, place)
     width = max((len(row) for row in grid), default=0)
     titles = 0
-    said: list[str] = []
+    said = [caption] if caption else []
     while width > 1 and titles < len(grid) - 1 and (title := _whole(grid[titles], width)) is not None:
         out.add(PARAGRAPH, title.text, place)
         said.append(title.text)

@@ -63,10 +63,15 @@ _WORD_CURRENCY = re.compile(
 
 @lru_cache(maxsize=512)
 def measure_of(texts: Sequence[str]) -> Measure | None:
-    """Return the measure that the texts above numbers state, the last one first; None if none is certain."""
+    """Return the measure that the texts above numbers state, the last one first; None if none is certain.
+
+    What stands above a text that names a unit is not read: a percentage below "in thousands" is in no thousands.
+    """
     found = Measure()
     for text in reversed(texts):
         _read(text[:300], found)
+        if found.unit:
+            break
     return found if found.ByteSize() else None
 
 
@@ -78,16 +83,18 @@ def is_note(text: str) -> bool:
 def note_of(texts: Sequence[str]) -> tuple[str, int]:
     """Return the words above a table that state its numbers' magnitude, exceptions included, and the power of ten.
 
-    They are what brackets hold, or a whole line that begins with "in": "(in thousands, except per share data)", "In
-    millions of euro". Without such words, "" and 0.
+    They are what brackets hold, or a whole line that begins with "in" or states several: "(in thousands, except per
+    share data)", "In millions of euro", "shares in thousands, $ in millions". Without such words, "" and 0.
     """
     for text in reversed(texts):
         line = text.strip()
         for match in _NOTE.finditer(line):
             if scale := _noted_scale(match[1].strip()):
                 return match[0], scale
-        if len(line) <= _LONGEST_NOTE and (scale := _noted_scale(line, whole=True)):
-            return line, scale
+        if len(line) <= _LONGEST_NOTE:
+            several = _powers(line)
+            if scale := several[0] if len(several) > 1 else _noted_scale(line, whole=True):
+                return line, scale
     return "", 0
 
 
@@ -107,8 +114,16 @@ def _is_spanish(word: str, before: str, text: str) -> bool:
     return word.casefold() != "miles" or before.casefold().split()[-1:] == ["en"] or "miles de " in text.casefold()
 
 
+def _powers(text: str) -> list[int]:
+    """Return the different powers of ten that a text states, in order."""
+    return list(dict.fromkeys(int(str(found.lastgroup)[1:]) for found in _SCALE.finditer(text)))
+
+
 def _stated_scale(text: str) -> int:
+    """Return the power of ten that a text states; 0 where it states several, as for amounts and for shares."""
     scale = _SCALE.search(text)
+    if len(_powers(text)) > 1:
+        return 0
     if scale is not None and _is_spanish(scale[0][-5:], scale[0][:-5], text):
         return next(power for power, _ in _SCALES if scale[f"s{power}"])
     return _short_scale(_SHORT.search(text))

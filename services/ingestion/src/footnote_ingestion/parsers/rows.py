@@ -140,16 +140,17 @@ class TableRows:
         self.number = number or out.new_table()
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
         """The header of each column as written in rows."""
-        note, scale = note_of((out.line_above, *said))
+        corner = [text for at in sorted(naming) if at < len(headers) for text in headers[at]]
+        values = [path for at, path in enumerate(headers) if at not in naming]
+        shared = [text for text in values[0] if all(text in path for path in values)] if len(values) > 1 else []
+        note, scale = note_of((out.line_above, *said, *shared, *corner))
         self.said = said = (note, *said) if note else tuple(said)
         """What stands above it, for a part of it with other columns of names."""
-        said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
+        said = (*said, *corner)
         self._naming = naming
         columns = []
         for at, path in enumerate(headers):
-            own = measure_of(path)  # a percentage below "in thousands" is in no thousands
-            measure = own if own is not None and own.unit else measure_of((*said, *path))
-            measure = None if at in naming else measure
+            measure = None if at in naming else measure_of((*said, *path))
             columns.append(TableColumn(headers=path, names_rows=at in naming, measure=measure))
         self._head = Table(number=self.number, name=name, columns=columns, note=note, note_scale=scale)
 

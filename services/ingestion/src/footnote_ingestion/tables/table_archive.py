@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 import duckdb
-from footnote.types.v1.table_pb2 import Measure, TableDescription
+from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, Measure, TableDescription
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from footnote_ingestion.tables import LAYOUT
@@ -181,7 +181,8 @@ def _description(one: dict[str, object], document_id: str, filename: str) -> Tab
         )
         if column["measure"]:
             ParseDict(column["measure"], into.measure)
-        if not (into.measure.scale or into.measure.unit):
+        has_numbers = into.type == COLUMN_TYPE_NUMBER and not column["names_rows"]
+        if has_numbers and not (into.measure.scale or into.measure.unit):
             into.note = str(one.get("note", ""))
     return described
 

@@ -284,6 +284,7 @@ class TableWriter:
                 sections.begin(row)
         if unused:  # headers of columns without a value are in no row but must not be lost
             self._out.add(PARAGRAPH, "; ".join(unused), self._place(page))
+            self._out.line_above = ""  # it says nothing of the table that follows
 
     def _of_cell(self, cell: Cell, page: int) -> bytes:
         """Return the place of a cell as the anchor's serialized field."""

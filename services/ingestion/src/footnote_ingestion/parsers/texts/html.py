@@ -236,10 +236,10 @@ class _Walker:
         ]
         if max((sum(cell.columns for cell in row) for row in rows), default=0) < 2 or len(rows) < 2:
             return False
-        if (caption := node.css_first("caption")) is not None:
-            self._out.add(NOTE, inline(text_of(caption)), self._place)
-        head = node.css_first("thead")
-        write_table(rows, self._out, self._place, len(head.css("tr")) if head is not None else 0)
+        named, head = node.css_first("caption"), node.css_first("thead")
+        caption = inline(text_of(named)) if named is not None else ""
+        self._out.add(NOTE, caption, self._place)
+        write_table(rows, self._out, self._place, len(head.css("tr")) if head is not None else 0, caption)
         self._leave_out_of(node)
         return True
 
