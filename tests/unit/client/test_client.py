@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from footnote.client import AsyncClient, Client, KeyProblem, NotFound, ResourceE
 from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1 import collections_pb2 as collections
 from footnote.edge.v1 import documents_pb2 as documents
+from footnote.edge.v1 import keys_pb2 as keys
 from footnote.edge.v1 import operations_pb2 as operations
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
 from footnote_kit import errors
@@ -191,6 +192,54 @@ async def test_a_write_is_repeated_under_one_request_id(both: Both, edge: Edge) 
     first, second = (seen[1].request_id for seen in edge.seen)
     assert first == second != ""
     assert request.request_id == ""  # the caller's own is left as it was
+
+
+async def test_a_key_is_not_asked_for_again_whose_secret_was_told(both: Both, edge: Edge) -> None:
+    edge.script["CreateKey"] = [DOWN, keys.CreateKeyResponse()]
+    with pytest.raises(Unavailable):
+        await both.call("keys", "CreateKey", keys.CreateKeyRequest())
+    assert len(edge.seen) == 1
+
+
+async def test_a_deletion_that_is_repeated_may_have_happened(both: Both, edge: Edge) -> None:
+    edge.script["DeleteDocument"] = [DOWN, documents.DeleteDocumentResponse()]
+    request = documents.DeleteDocumentRequest(document_id="d")
+    await both.call("documents", "DeleteDocument", request)
+    assert [seen[1].allow_missing for seen in edge.seen] == [False, True]
+    assert not request.allow_missing
+
+
+async def test_a_change_of_a_version_is_not_repeated(both: Both, edge: Edge) -> None:
+    for name, request in (
+        ("UpdateDocument", documents.UpdateDocumentRequest(document_id="d", resource=documents.Document(etag="e"))),
+        ("DeleteDocument", documents.DeleteDocumentRequest(document_id="d", etag="e")),
+    ):
+        edge.script[name] = [DOWN]
+        edge.seen.clear()
+        with pytest.raises(Unavailable):
+            await both.call("documents", name, request)
+        assert len(edge.seen) == 1
+
+
+async def test_a_deadline_of_nothing_is_not_the_usual_one(both: Both, edge: Edge) -> None:
+    edge.script["GetCollection"] = [collections.GetCollectionResponse()]
+    with suppress(errors.DeadlineExceeded):
+        await both.call("collections", "GetCollection", GET, timeout=0)
+    assert all(left < 1 for *_, left in edge.seen)
+
+
+async def test_a_refused_call_of_small_files_names_each_and_goes_on(both: Both, edge: Edge) -> None:
+    stored = documents.UploadedFile(stored=documents.UploadDocumentResponse())
+    later = errors.ResourceExhausted("Later", reason="RATE_LIMITED", retry_after=54)
+    edge.script["UploadDocuments"] = [later, documents.UploadDocumentsResponse(files=[stored] * 6)]
+    results = await both.items("upload_many", [(f"{n}.txt", b"x") for n in range(70)], collection="c")
+    assert [result.error.reason if result.error else "" for result in results] == ["RATE_LIMITED"] * 64 + [""] * 6
+
+
+async def test_a_watch_goes_on_until_its_time_is_up(both: Both, edge: Edge) -> None:
+    end = documents.WatchDocumentResponse(document=documents.Document(state=DOCUMENT_STATE_INDEXED))
+    edge.script["WatchDocument"] = [[DOWN]] * (BRIEF.attempts + 2) + [[end]]
+    assert await both.items("watch", "d") == [end]
 
 
 async def test_a_write_without_request_id_is_never_repeated(both: Both, edge: Edge) -> None:

@@ -27,7 +27,7 @@ from footnote.client.async_transport import (
 )
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
 from footnote.client.failures import Unimplemented, failure_of
-from footnote.client.repeating import Attempts, Retry, prepared
+from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.uploads import Content, Group, UploadResult, described, grouped, messages
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
 from footnote.edge.v1.answers_pb2_grpc import AnswersServiceStub
@@ -36,6 +36,7 @@ from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceStub
 from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceStub
 from footnote.edge.v1.documents_pb2 import (
     UploadDocumentResponse,
+    UploadedFile,
     UploadMetadata,
     WatchDocumentRequest,
     WatchDocumentResponse,
@@ -208,32 +209,41 @@ class AsyncClient:
             elif not group.requests:
                 yield await self._upload_alone(group.contents[0], collection, metadata, timeout)
             else:
-                results = await self._upload_group(group, timeout)
-                for request, result in zip(group.requests, results, strict=True):
-                    if isinstance(result.error, Unavailable | Unimplemented):
-                        # The same request id: the file may be stored although its outcome is unknown.
-                        yield await self._upload_alone(result.content, collection, request.metadata, timeout)
-                    else:
-                        yield result
+                async for result in self._upload_group(group, collection, timeout):
+                    yield result
 
-    async def _upload_group(self, group: Group, timeout: float | None) -> list[UploadResult]:
+    async def _upload_group(self, group: Group, collection: str, timeout: float | None) -> AsyncIterator[UploadResult]:
+        """Yield what came of each file; where the call fails, its error."""
+        try:
+            outcomes = await self._outcomes(group, timeout)
+        except Unimplemented:  # a server of an earlier release
+            outcomes = [None] * len(group.contents)
+        except FootnoteError as failure:
+            for content in group.contents:
+                yield UploadResult(content, error=failure)
+            return
+        for content, request, outcome in zip(group.contents, group.requests, outcomes, strict=True):
+            if outcome is None:
+                # The same request id: the file may be stored although its outcome is unknown.
+                yield await self._upload_alone(content, collection, request.metadata, timeout)
+            else:
+                stored = outcome.stored if outcome.HasField("stored") else None
+                yield UploadResult(content, stored, None if stored else from_proto(outcome.error))
+
+    async def _outcomes(self, group: Group, timeout: float | None) -> list[UploadedFile | None]:
+        """Return the outcome of each file of a call; None where the server could not say it."""
         attempts = self._attempts(timeout)
         while True:
             try:
                 response = await self._documents.UploadDocuments(
                     each_off_the_loop(group.requests), timeout=attempts.remaining()
                 )
-            except Unimplemented as failure:  # a server of an earlier release
-                return [UploadResult(content, error=failure) for content in group.contents]
             except FootnoteError as failure:
                 await _wait(attempts, failure)
             else:
-                ends = zip(group.contents, response.files, strict=True)
                 return [
-                    UploadResult(content, one.stored)
-                    if one.HasField("stored")
-                    else UploadResult(content, error=from_proto(one.error))
-                    for content, one in ends
+                    None if isinstance(from_proto(one.error), Unavailable) and not one.HasField("stored") else one
+                    for one in response.files
                 ]
 
     async def _upload_alone(
@@ -249,8 +259,8 @@ class AsyncClient:
         return UploadResult(content, response)
 
     async def watch(self, document_id: str, *, timeout: float | None = None) -> AsyncIterator[WatchDocumentResponse]:
-        """Yield a document's changes until it is INDEXED, ERROR or deleted, reconnecting as often as necessary."""
-        attempts = self._attempts(timeout)
+        """Yield a document's changes until it is INDEXED, ERROR or deleted, reconnecting until `timeout`."""
+        attempts = self._attempts(timeout, endless=True)
         request = WatchDocumentRequest(document_id=document_id)
         while True:
             try:
@@ -264,8 +274,9 @@ class AsyncClient:
             except FootnoteError as failure:
                 await _wait(attempts, failure)
 
-    def _attempts(self, timeout: float | None, repeatable: bool = True) -> Attempts:
-        return Attempts(self.connection.retry, repeatable, timeout or self.connection.stream_timeout)
+    def _attempts(self, timeout: float | None, repeatable: bool = True, *, endless: bool = False) -> Attempts:
+        seconds = self.connection.stream_timeout if timeout is None else timeout
+        return Attempts(self.connection.retry, repeatable, seconds, endless=endless)
 
 
 async def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
@@ -292,7 +303,8 @@ class AsyncChannel(Transport):
         plain = self._plain.unary_stream(method, *args, **kwargs)
 
         def call(request: Any, timeout: float | None = None) -> AsyncIterator[Any]:
-            return self._streamed(method, plain, request, timeout or self._wiring.stream_timeout)
+            seconds = self._wiring.stream_timeout if timeout is None else timeout
+            return self._streamed(method, plain, request, seconds)
 
         return call
 
@@ -308,13 +320,14 @@ class AsyncChannel(Transport):
             sent, repeatable = (
                 (Requests(request), False) if streams_requests else prepared(method, request, wiring.retry)
             )
-            attempts = Attempts(wiring.retry, repeatable, timeout or usual)
+            attempts = Attempts(wiring.retry, repeatable, usual if timeout is None else timeout)
             while True:
                 try:
                     return await response(plain, sent, attempts.remaining(), wiring.metadata())
                 except CallError as error:
                     failure, cause = failure_of(error, wiring.address), error
                 await _wait(attempts, failure, cause)
+                sent = again(sent)
 
         return call
 

@@ -1,15 +1,17 @@
 """Retry policy: which calls may be retried, when, and after which delay.
 
 A method may be retried if its contract says NO_SIDE_EFFECTS or IDEMPOTENT, or if it takes a `request_id`, under which
-the server acts only once. UNAVAILABLE is retried with exponential backoff. RESOURCE_EXHAUSTED is retried only if the
-server states a delay: a rate limit passes, a quota does not.
+the server acts only once. Two kinds of call are not: those whose response tells a secret only once, and changes under
+an etag, which the first attempt has changed. UNAVAILABLE is retried with exponential backoff. RESOURCE_EXHAUSTED is
+retried only if the server states a delay: a rate limit passes, a quota does not.
 """
 
+import math
 import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from footnote_kit.backoff import Backoff, no_sooner
 from footnote_kit.edge import METHODS, PATHS
@@ -19,7 +21,7 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 from google.protobuf.message import Message
 
 Request = TypeVar("Request", bound=Message)
-_REQUEST_ID = "request_id"
+_REQUEST_ID, _ALLOW_MISSING, _ETAG, _TOLD_ONCE = "request_id", "allow_missing", "etag", "secret"
 _SAFE = (MethodOptions.NO_SIDE_EFFECTS, MethodOptions.IDEMPOTENT)
 _METHODS: Mapping[str, MethodDescriptor] = {PATHS[method.name]: method for method in METHODS}
 
@@ -31,7 +33,7 @@ class Retry:
     If a server asks for a longer delay than `longest`, its error is raised. With `attempts` 1 there are no retries.
     """
 
-    attempts: int = 4
+    attempts: int = 7
     first: float = 0.1
     longest: float = 10.0
 
@@ -52,6 +54,8 @@ def prepared(path: str, request: Request, retry: Retry) -> tuple[Request, bool]:
     method = _METHODS.get(path)
     if method is None or retry.attempts == 1:
         return request, False
+    if _TOLD_ONCE in method.output_type.fields_by_name or _has_etag(request):
+        return request, False
     if _REQUEST_ID in method.input_type.fields_by_name:
         if not getattr(request, _REQUEST_ID):
             copy = type(request)()
@@ -62,28 +66,45 @@ def prepared(path: str, request: Request, retry: Retry) -> tuple[Request, bool]:
     return request, method.GetOptions().idempotency_level in _SAFE
 
 
+def _has_etag(request: Message) -> bool:
+    """Return whether a request, or the resource in it, says which version it changes."""
+    inner = (value for field, value in request.ListFields() if isinstance(value, Message))
+    return any(getattr(one, _ETAG, "") for one in (request, *inner))
+
+
+def again(request: Any) -> Any:
+    """Return the request of a further attempt: the first may have deleted already what is to be deleted."""
+    if not isinstance(request, Message) or _ALLOW_MISSING not in request.DESCRIPTOR.fields_by_name:
+        return request
+    copy = type(request)()
+    copy.CopyFrom(request)
+    setattr(copy, _ALLOW_MISSING, True)
+    return copy
+
+
 def new_request_id() -> str:
     """Return a new request id."""
     return str(uuid.uuid4())
 
 
 class Attempts:
-    """One call's attempts, all within its deadline."""
+    """One call's attempts, all within its deadline; with `endless` as many as fit into it, unless there is only one."""
 
-    def __init__(self, retry: Retry, repeatable: bool, timeout: float) -> None:
+    def __init__(self, retry: Retry, repeatable: bool, timeout: float, *, endless: bool = False) -> None:
         self._retry = retry
-        self._left = retry.attempts if repeatable else 1
+        self._most = math.inf if endless and retry.attempts > 1 else retry.attempts
+        self._left = self._most if repeatable else 1
         self._made = 0
         self._backoff = Backoff(retry.first, retry.longest)
         self._end = time.monotonic() + timeout
 
     def remaining(self) -> float:
         """Return the remaining seconds for the next attempt."""
-        return max(0.001, self._end - time.monotonic())
+        return max(0.0, self._end - time.monotonic())
 
     def reset(self) -> None:
         """Reset the count: a response arrived, so the next failure is a new one."""
-        self._left, self._made = self._retry.attempts, 0
+        self._left, self._made = self._most, 0
 
     def pause(self, failure: FootnoteError) -> float | None:
         """Return the delay in seconds before the next attempt; None if `failure` is to be raised."""

@@ -12,7 +12,7 @@ from footnote_kit.status import from_proto
 from footnote.client.asking import is_last, is_settled, question
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
 from footnote.client.failures import Unimplemented, failure_of
-from footnote.client.repeating import Attempts, Retry, prepared
+from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.sync_transport import (
     CallError,
     Requests,
@@ -33,6 +33,7 @@ from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceStub
 from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceStub
 from footnote.edge.v1.documents_pb2 import (
     UploadDocumentResponse,
+    UploadedFile,
     UploadMetadata,
     WatchDocumentRequest,
     WatchDocumentResponse,
@@ -204,32 +205,40 @@ class Client:
             elif not group.requests:
                 yield self._upload_alone(group.contents[0], collection, metadata, timeout)
             else:
-                results = self._upload_group(group, timeout)
-                for request, result in zip(group.requests, results, strict=True):
-                    if isinstance(result.error, Unavailable | Unimplemented):
-                        # The same request id: the file may be stored although its outcome is unknown.
-                        yield self._upload_alone(result.content, collection, request.metadata, timeout)
-                    else:
-                        yield result
+                yield from self._upload_group(group, collection, timeout)
 
-    def _upload_group(self, group: Group, timeout: float | None) -> list[UploadResult]:
+    def _upload_group(self, group: Group, collection: str, timeout: float | None) -> Iterator[UploadResult]:
+        """Yield what came of each file; where the call fails, its error."""
+        try:
+            outcomes = self._outcomes(group, timeout)
+        except Unimplemented:  # a server of an earlier release
+            outcomes = [None] * len(group.contents)
+        except FootnoteError as failure:
+            for content in group.contents:
+                yield UploadResult(content, error=failure)
+            return
+        for content, request, outcome in zip(group.contents, group.requests, outcomes, strict=True):
+            if outcome is None:
+                # The same request id: the file may be stored although its outcome is unknown.
+                yield self._upload_alone(content, collection, request.metadata, timeout)
+            else:
+                stored = outcome.stored if outcome.HasField("stored") else None
+                yield UploadResult(content, stored, None if stored else from_proto(outcome.error))
+
+    def _outcomes(self, group: Group, timeout: float | None) -> list[UploadedFile | None]:
+        """Return the outcome of each file of a call; None where the server could not say it."""
         attempts = self._attempts(timeout)
         while True:
             try:
                 response = self._documents.UploadDocuments(
                     each_off_the_loop(group.requests), timeout=attempts.remaining()
                 )
-            except Unimplemented as failure:  # a server of an earlier release
-                return [UploadResult(content, error=failure) for content in group.contents]
             except FootnoteError as failure:
                 _wait(attempts, failure)
             else:
-                ends = zip(group.contents, response.files, strict=True)
                 return [
-                    UploadResult(content, one.stored)
-                    if one.HasField("stored")
-                    else UploadResult(content, error=from_proto(one.error))
-                    for content, one in ends
+                    None if isinstance(from_proto(one.error), Unavailable) and not one.HasField("stored") else one
+                    for one in response.files
                 ]
 
     def _upload_alone(
@@ -243,8 +252,8 @@ class Client:
         return UploadResult(content, response)
 
     def watch(self, document_id: str, *, timeout: float | None = None) -> Iterator[WatchDocumentResponse]:
-        """Yield a document's changes until it is INDEXED, ERROR or deleted, reconnecting as often as necessary."""
-        attempts = self._attempts(timeout)
+        """Yield a document's changes until it is INDEXED, ERROR or deleted, reconnecting until `timeout`."""
+        attempts = self._attempts(timeout, endless=True)
         request = WatchDocumentRequest(document_id=document_id)
         while True:
             try:
@@ -258,8 +267,9 @@ class Client:
             except FootnoteError as failure:
                 _wait(attempts, failure)
 
-    def _attempts(self, timeout: float | None, repeatable: bool = True) -> Attempts:
-        return Attempts(self.connection.retry, repeatable, timeout or self.connection.stream_timeout)
+    def _attempts(self, timeout: float | None, repeatable: bool = True, *, endless: bool = False) -> Attempts:
+        seconds = self.connection.stream_timeout if timeout is None else timeout
+        return Attempts(self.connection.retry, repeatable, seconds, endless=endless)
 
 
 def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
@@ -286,7 +296,8 @@ class Channel(Transport):
         plain = self._plain.unary_stream(method, *args, **kwargs)
 
         def call(request: Any, timeout: float | None = None) -> Iterator[Any]:
-            return self._streamed(method, plain, request, timeout or self._wiring.stream_timeout)
+            seconds = self._wiring.stream_timeout if timeout is None else timeout
+            return self._streamed(method, plain, request, seconds)
 
         return call
 
@@ -302,13 +313,14 @@ class Channel(Transport):
             sent, repeatable = (
                 (Requests(request), False) if streams_requests else prepared(method, request, wiring.retry)
             )
-            attempts = Attempts(wiring.retry, repeatable, timeout or usual)
+            attempts = Attempts(wiring.retry, repeatable, usual if timeout is None else timeout)
             while True:
                 try:
                     return response(plain, sent, attempts.remaining(), wiring.metadata())
                 except CallError as error:
                     failure, cause = failure_of(error, wiring.address), error
                 _wait(attempts, failure, cause)
+                sent = again(sent)
 
         return call
 
