@@ -282,6 +282,29 @@ def test_addresses_in_config_open_their_ports_for_the_services_that_call_them(ch
     assert opened("edge") == opened("ingestion") == set()
 
 
+def test_ingestion_reaches_its_bucket_through_a_web_proxy(chart: Path) -> None:
+    config = "config.HTTPS_PROXY=http://proxy.example:3128,objectStorage.url=s3://files"
+    rules, _ = egress(chart, "ingestion", "--set", config)
+    assert 3128 in {port["port"] for rule in rules for port in rule["ports"]}
+
+
+def test_edges_copies_of_git_sources_have_the_room_that_is_given() -> None:
+    given = "postgresql.mode=external,postgresql.existingSecret=s,objectStorage.url=s3://files,edge.storage.size=7Gi"
+    ran = helm("template", "footnote", str(CHART), "--kube-version", "1.36.0", "--set", given)
+    (edge,) = (
+        one for one in once(ran.stdout) if (one["kind"], one["metadata"]["name"]) == ("StatefulSet", "footnote-edge")
+    )
+    volumes = {one["name"]: one for one in edge["spec"]["template"]["spec"]["volumes"]}
+    assert volumes["data"]["emptyDir"]["sizeLimit"] == "7Gi"
+
+
+def test_a_key_of_its_own_keeps_a_pod_from_its_nodes_metadata(chart: Path) -> None:
+    bucket = "objectStorage.url=gs://files"
+    key = "ingestion.env.GOOGLE_APPLICATION_CREDENTIALS=/keys/gcs.json"
+    by_role, by_key = (str(egress(chart, "ingestion", "--set", given)[0]) for given in (bucket, f"{bucket},{key}"))
+    assert ("169.254.169.254" in by_role, "169.254.169.254" in by_key) == (True, False)
+
+
 def test_an_install_says_at_which_ports_stores_with_secret_addresses_are_reached(chart: Path) -> None:
     given = ("--values", str(CHART / "ci" / "postgresql-values.yaml"))
     said = egress(chart, "edge", *given)[1]

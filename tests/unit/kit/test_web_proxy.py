@@ -21,9 +21,13 @@ def of_a_store() -> grpc.aio.Channel:
     return tls.address(f"http://{NOWHERE}:19530").channel()
 
 
-@pytest.mark.parametrize("open_one", [of_a_stage, of_a_store])
+def of_a_store_outside() -> grpc.aio.Channel:
+    return tls.address(f"https://{NOWHERE}:443").channel()
+
+
+@pytest.mark.parametrize(("open_one", "taken"), [(of_a_stage, False), (of_a_store, False), (of_a_store_outside, True)])
 async def test_no_web_proxy_stands_between_services(
-    monkeypatch: pytest.MonkeyPatch, open_one: Callable[[], grpc.aio.Channel]
+    monkeypatch: pytest.MonkeyPatch, open_one: Callable[[], grpc.aio.Channel], taken: bool
 ) -> None:
     asked: list[bytes] = []
 
@@ -33,9 +37,10 @@ async def test_no_web_proxy_stands_between_services(
 
     async with await asyncio.start_server(proxy, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+        for scheme in ("http", "https"):
+            monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("no_proxy", "localhost,127.0.0.1,.corp.example")
         async with open_one() as channel:
             with suppress(grpc.RpcError):  # the store's channel has errors of its own
                 await check_health(channel, "indexing", timeout=0.5)
-    assert asked == []
+    assert bool(asked) == taken

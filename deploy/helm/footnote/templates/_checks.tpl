@@ -14,7 +14,7 @@
 {{- if and $own.autoscaling.enabled (gt (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas)) -}}
 {{- fail (printf "%s.autoscaling.minReplicas is more than maxReplicas" $stage) -}}
 {{- end -}}
-{{- if and $own.autoscaling.enabled (eq (int $own.replicas) 0) -}}
+{{- if and $own.autoscaling.enabled (eq (toString $own.replicas) "0") -}}
 {{- fail (printf "%s.replicas=0 does not stop %s while %s.autoscaling.enabled: leave one of them out" $stage $stage $stage) -}}
 {{- end -}}
 {{- end -}}

@@ -27,7 +27,7 @@ FOOTNOTE_METRICS_PORT: "9464"
 FOOTNOTE_EDGE_PUBLIC_ORIGIN: {{ . | quote }}
 {{- end }}
 {{- if or .Values.ingress.enabled .Values.gateway.enabled }}
-# All callers have the proxy's address. A few of edge's 512 connections stay free for the probes.
+# All callers have the proxy's address; a few of edge's 512 connections stay free for others.
 FOOTNOTE_EDGE_GRPC_CONNECTIONS_PER_PEER: "480"
 FOOTNOTE_EDGE_HTTP_CONNECTIONS_PER_PEER: "480"
 FOOTNOTE_EDGE_GRPC_CALLS_PER_SECOND: "5000"

@@ -107,10 +107,10 @@ true
 
 {{/* The addresses of providers, of a token issuer and of a web proxy that a service calls; edge calls no model. */}}
 {{- define "footnote.addressesOf" -}}
-{{- $kinds := dict "edge" "JWKS" "augmentation" "BASE|RERANK" -}}
+{{- $kinds := dict "edge" "JWKS" "augmentation" "BASE|RERANK" "ingestion" "NONE" -}}
 {{- $names := printf "_(%s)_URL$|^HTTPS?_PROXY$" (get $kinds .stage | default "BASE") -}}
 {{- $found := list -}}
-{{- if or (has .stage (list "indexing" "retrieval" "augmentation" "generation")) (and (eq .stage "edge") (contains "jwt" .root.Values.edge.auth)) -}}
+{{- if or (has .stage (list "indexing" "retrieval" "augmentation" "generation")) (and (eq .stage "edge") (contains "jwt" .root.Values.edge.auth)) (and (eq .stage "ingestion") .root.Values.objectStorage.url) -}}
 {{- range $key, $value := merge (dict) (index .root.Values .stage).env .root.Values.config -}}
 {{- if and $value (regexMatch $names $key) -}}{{- $found = append $found (printf "%s%v" (ternary "" "http://" (contains "://" ($value | toString))) $value) -}}{{- end -}}
 {{- end -}}

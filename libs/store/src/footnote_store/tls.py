@@ -25,8 +25,9 @@ _OPTIONS = (
     ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2_000),
-    ("grpc.enable_http_proxy", 0),
 )  # fmt: skip
+_WITHIN = ("grpc.enable_http_proxy", 0)
+"""A server without TLS is in the deployment's own network, where no web proxy leads; one with TLS may be outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Address:
         host, port = self._split.netloc.rpartition("@")[2], _PORT if self.files is None else _HTTPS_PORT
         target = host if self._split.port else f"{host}:{port}"
         if self.files is None:
-            return grpc.aio.insecure_channel(target, _OPTIONS)
+            return grpc.aio.insecure_channel(target, [*_OPTIONS, _WITHIN])
         named = [("grpc.ssl_target_name_override", self.said[_NAME])] if _NAME in self.said else []
         read = (Path(self.said[name]).read_bytes() if name in self.said else None for name in (_CA, _KEY, _CERT))
         return grpc.aio.secure_channel(target, grpc.ssl_channel_credentials(*read), [*_OPTIONS, *named])
