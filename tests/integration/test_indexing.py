@@ -154,6 +154,37 @@ async def test_the_same_content_in_another_document_comes_from_the_cache(client:
     assert after.cache_hits - before.cache_hits == second.chunks_stored
 
 
+SHARED, PRIVATE = collection_pb2.VISIBILITY_SHARED, collection_pb2.VISIBILITY_PRIVATE
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        (("t", SHARED), ("t", SHARED), True),
+        (("t", SHARED), ("another", SHARED), False),
+        (("t", PRIVATE), ("t", SHARED), False),
+        (("t", PRIVATE), ("t", PRIVATE), False),
+    ],
+    ids=["of all of the tenant", "of another tenant", "of a private one", "between private ones"],
+)
+async def test_the_cache_tells_nothing_of_what_its_caller_may_not_read(
+    client: Client, first: tuple[str, Any], second: tuple[str, Any], found: bool
+) -> None:
+    """What comes from the cache costs no tokens, which the uploader sees: so a hit tells that somebody has the text."""
+    results = []
+    for number, (tenant, visibility) in enumerate((first, second)):
+        scope = scope_pb2.Scope(tenant_id=tenant, user_id=f"user-{number}", roles=[role_pb2.ROLE_ADMIN])
+        place = Client(client.channel, scope)
+        wanted = collection_pb2.Collection(name=f"cache-{number}", visibility=visibility)
+        request = pb.CreateCollectionRequest(scope=scope, collection=wanted)
+        made = (await place.stub.CreateCollection(request)).collection
+        results.append(await place.index(made.id, f"{made.id}-1", article(seed="Salary")))
+        again = await place.index(made.id, f"{made.id}-2", article(seed="Salary"))
+        assert (again.embedded, again.cache_hits) == (0, again.chunks_stored), "in the same collection"
+    chunks = results[1].chunks_stored
+    assert (results[1].cache_hits, results[1].embedded) == ((chunks, 0) if found else (0, chunks))
+
+
 async def test_a_stream_that_breaks_off_leaves_nothing_visible(client: Client, store: VectorStore) -> None:
     collection = await client.create("broken")
     header = [r async for r in requests(client.scope, document("broken-1", collection.id), article(sections=200))]

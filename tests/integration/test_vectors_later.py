@@ -17,7 +17,15 @@ from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH, Block
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.chunk_pb2 import SearchChannel
-from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote.types.v1.collection_pb2 import (
+    VISIBILITY_PRIVATE,
+    VISIBILITY_SHARED,
+    Collection,
+    EmbeddingSettings,
+    RetrievalSettings,
+    SearchStrategy,
+    Visibility,
+)
 from footnote.types.v1.role_pb2 import ROLE_READER, ROLE_SYSTEM
 from footnote_indexing.app import build
 from footnote_kit.errors import NotFound, PermissionDenied, Unavailable
@@ -189,6 +197,26 @@ async def test_words_find_it_at_once_and_meaning_follows(gate: Gate, both: Both)
     assert "sixteen weeks" in found.chunks[0].chunk.text
     assert {one.channel: one.coverage for one in found.channels}[DENSE] == 1.0
     assert_whole(await rows_of(both.store, both.client, "later"), stored)
+
+
+@pytest.mark.parametrize("visibility", [VISIBILITY_SHARED, VISIBILITY_PRIVATE])
+async def test_vectors_that_followed_are_cached_for_the_readers_of_their_text(
+    gate: Gate, both: Both, visibility: Visibility.ValueType
+) -> None:
+    gate.open.set()
+    made = []
+    for name in ("mine", "beside"):
+        wanted = Collection(name=name, visibility=visibility)
+        request = pb.CreateCollectionRequest(scope=SCOPE, collection=wanted)
+        made.append(await both.client.stub.CreateCollection(request))
+    mine, beside = (one.collection.id for one in made)
+    first = await both.client.index(mine, "m1", paragraphs(TEXTS))
+    await both.all_there("mine")
+    gate.open.clear()
+    assert (await both.client.index(mine, "m2", paragraphs(TEXTS))).chunks_without_vector == 0
+    lacking = (await both.client.index(beside, "b1", paragraphs(TEXTS))).chunks_without_vector
+    assert lacking == (first.chunks_stored if visibility == VISIBILITY_PRIVATE else 0)
+    gate.open.set()
 
 
 async def test_what_has_no_vector_yet_ranks_beside_what_has(gate: Gate, both: Both) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
+from footnote_kit.access import OPEN_TO_ALL
 from footnote_kit.errors import Aborted
 from footnote_store.rows import space_name
 
@@ -42,12 +43,28 @@ class IndexVersion:
         return collection_key(self.collection_id, self.number)
 
 
+Audience = tuple[str, ...]
+"""Who may read a text: its tenant, or within that the readers of a private collection, or a user."""
+
+
+def audiences_of(index_version: IndexVersion) -> tuple[Audience, Audience]:
+    """Return who may read a collection's texts while it is shared, and while it is private."""
+    tenant = index_version.tenant_id
+    return (tenant,), (tenant, "collection", index_version.collection_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A collection as stored, with the index version that is searched."""
 
     collection: Collection
     index_version: IndexVersion
+
+    @property
+    def audience(self) -> Audience:
+        """Who may read its texts."""
+        of_all, own = audiences_of(self.index_version)
+        return of_all if self.collection.visibility in OPEN_TO_ALL else own
 
 
 def changed_meanwhile(name: str) -> Aborted:

@@ -15,6 +15,7 @@ from footnote_store.rows import Hit, MessageRow, Row
 
 from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.model import (
+    Audience,
     Damage,
     Entry,
     Holding,
@@ -180,6 +181,9 @@ class IndexVersions(Protocol):
 
     async def find(self, collection_id: str, number: int) -> IndexVersion | None:
         """Return one index version, or None if it does not exist."""
+
+    async def audience(self, index_version: IndexVersion) -> Audience:
+        """Return who may read the texts of a collection."""
 
     async def postpone(self, index_version: IndexVersion, milliseconds: int) -> None:
         """Schedule another purge for later: a writer may still be at work on the index version."""

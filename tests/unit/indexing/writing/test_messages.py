@@ -56,8 +56,8 @@ class Vectors:
     async def default(self) -> "Vectors":
         return self
 
-    def key(self, text: str) -> str:
-        return text
+    def keys(self, audience: object, texts: Sequence[str]) -> Sequence[str]:
+        return texts
 
     async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Any) -> Any:
         dimensions = self.settings.dimensions

@@ -10,13 +10,14 @@ from collections.abc import Collection, Sequence
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
 from footnote_database.transactions import now_ms
+from footnote_kit.access import OPEN_TO_ALL
 from footnote_kit.errors import Unavailable
 from footnote_kit.wall_clock import deletion_time
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.tables import collections, index_versions
-from footnote_indexing.model import BUILDING, CURRENT, DELETED, IndexVersion
+from footnote_indexing.model import BUILDING, CURRENT, DELETED, Audience, IndexVersion, audiences_of
 
 
 def read(row: sa.Row[tuple[object, ...]]) -> IndexVersion:
@@ -98,6 +99,14 @@ class IndexVersionTable:
         async with self._database.read() as connection:
             row = (await connection.execute(query)).first()
             return read(row) if row is not None else None
+
+    async def audience(self, index_version: IndexVersion) -> Audience:
+        """Return who may read the texts of a collection."""
+        query = sa.select(collections.c.visibility).where(collections.c.id == index_version.collection_id)
+        async with self._database.read() as connection:
+            visibility = (await connection.execute(query)).scalar_one_or_none()
+        of_all, own = audiences_of(index_version)
+        return of_all if visibility in OPEN_TO_ALL else own
 
     async def postpone(self, index_version: IndexVersion, milliseconds: int) -> None:
         """Schedule another purge for later: a writer may still be at work on the index version."""

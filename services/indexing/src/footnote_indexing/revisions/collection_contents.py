@@ -14,7 +14,7 @@ from footnote_store.compiler import quote
 
 from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.model import IndexVersion
+from footnote_indexing.model import IndexVersion, audiences_of
 from footnote_indexing.ports import Ledger, ModelMoves, WriteEpochs
 from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_indexing.writing.vectorizers import Vectorizers
@@ -122,7 +122,8 @@ class CollectionContents:
         offset = 0
         while chunks := await self._writer.store.query(space, expr, _PAGE, offset):
             texts = {embedded_text(chunk, with_header) for chunk in chunks for with_header in (True, False)}
-            await vectorizer.forget(list(texts))
+            for audience in audiences_of(index_version):
+                await vectorizer.forget(audience, list(texts))
             if len(chunks) < _PAGE:
                 return
             offset += _PAGE

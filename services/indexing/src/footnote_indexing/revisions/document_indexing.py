@@ -102,6 +102,7 @@ class DocumentIndexing:
     ) -> None:
         self._cutters = cutters
         self._effective = found.effective
+        self._audience = found.audience
         self._document = dated(document, found.effective)
         self._writers = writers
         self._settings = settings
@@ -229,7 +230,7 @@ class DocumentIndexing:
         """Return the function with which SEMANTIC chunking, on its thread, gets sentence vectors."""
 
         async def ask(texts: Sequence[str]) -> Vectors:
-            keys = [self._vectorizer.key(text) for text in texts]
+            keys = self._vectorizer.keys(self._audience, texts)
             return (await self._vectorizer.embed(keys, texts, {})).vectors
 
         return lambda texts: asyncio.run_coroutine_threadsafe(ask(texts), loop).result()

@@ -68,7 +68,11 @@ class Documents:
             self._permitted.check_embedding(scope, index_version.embedding, bounds_of(found.collection))
             vectorizer = await self._vectorizers.get(index_version.embedding)
             key = RevisionKey(found.collection.id, index_version.number, document.id, document.revision)
-            writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, index_version, key, self._settings))
+            writers.append(
+                RevisionWriter(
+                    self._ledger, self._writer, vectorizer, found.audience, index_version, key, self._settings
+                )
+            )
         first = await self._vectorizers.get(targets[0].embedding)
         running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
         # Two writers that insert one id at the same moment leave two rows in the engine. So a second attempt waits, and

@@ -19,7 +19,7 @@ from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import Draft, fingerprint, settings_digest
 from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.model import IndexVersion, RevisionKey
+from footnote_indexing.model import Audience, IndexVersion, RevisionKey
 from footnote_indexing.ports import Ledger, ModelMoves
 from footnote_indexing.revisions.document_indexing import Result, assign, dated
 from footnote_indexing.revisions.revision_writer import Tally, follows_later
@@ -110,7 +110,7 @@ class GroupIndexing:
             with span("index documents", {names.CHUNKS: len(keys)}):
                 cut = await self._open_and_cut(found, {key: members[at] for key, at in keys.items()})
                 if cut:
-                    await self._write(index_version, vectorizer, cut)
+                    await self._write(index_version, vectorizer, found.audience, cut)
                     refused = await self._ledger.publish_new({key: one.values() for key, one in cut.items()})
                     digest = settings_digest(found.effective)
                     for key, one in cut.items():
@@ -144,7 +144,7 @@ class GroupIndexing:
         return cut
 
     async def _write(
-        self, index_version: IndexVersion, vectorizer: Vectorizer, cut: Mapping[RevisionKey, _Cut]
+        self, index_version: IndexVersion, vectorizer: Vectorizer, audience: Audience, cut: Mapping[RevisionKey, _Cut]
     ) -> None:
         """Embed and store all chunks, and check that the store holds them."""
         space = await self._writer.ensure_same(index_version)
@@ -152,7 +152,7 @@ class GroupIndexing:
         drafts = [draft for one in cut.values() for draft in one.drafts]
         for start in range(0, len(drafts), self._settings.store_batch):
             batch = drafts[start : start + self._settings.store_batch]
-            rows = await self._rows(index_version, vectorizer, batch, tallies)
+            rows = await self._rows(index_version, vectorizer, audience, batch, tallies)
             await self._writer.write(space, rows, new=True)
         count = await self._writer.count_all(space, list(cut))
         if count != len(drafts):  # some were deleted or cancelled meanwhile, with their rows, or the store lost some
@@ -161,11 +161,16 @@ class GroupIndexing:
             )
 
     async def _rows(
-        self, index_version: IndexVersion, vectorizer: Vectorizer, drafts: Sequence[Draft], tallies: Mapping[str, Tally]
+        self,
+        index_version: IndexVersion,
+        vectorizer: Vectorizer,
+        audience: Audience,
+        drafts: Sequence[Draft],
+        tallies: Mapping[str, Tally],
     ) -> list[Row]:
         embedded = [draft for draft in drafts if draft.chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT]
         texts = [draft.embedded_text for draft in embedded]
-        keys = [vectorizer.key(text) for text in texts]
+        keys = vectorizer.keys(audience, texts)
         vectors: dict[str, Vectors] = {}
         sent: set[int] = set()
         if follows_later(index_version, vectorizer, self._settings):

@@ -4,8 +4,9 @@ Chunks with a text of the searched revision reuse its vectors.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from time import monotonic
 
@@ -18,7 +19,7 @@ from footnote_store.rows import Row
 
 from footnote_indexing.chunking.drafts import Draft, embedded_text
 from footnote_indexing.chunking.model import Chosen
-from footnote_indexing.model import CURRENT, Entry, IndexVersion, Opened, RevisionKey
+from footnote_indexing.model import CURRENT, Audience, Entry, IndexVersion, Opened, RevisionKey
 from footnote_indexing.ports import ChunkStore, Ledger
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
@@ -60,6 +61,7 @@ class RevisionWriter:
         ledger: Ledger,
         writer: StoreWriter,
         vectorizer: Vectorizer,
+        audience: Audience,
         index_version: IndexVersion,
         key: RevisionKey,
         settings: Settings,
@@ -67,6 +69,7 @@ class RevisionWriter:
         self._ledger = ledger
         self._writer = writer
         self._vectorizer = vectorizer
+        self._audience = audience
         self._index_version = index_version
         self.key = key
         self._settings = settings
@@ -97,7 +100,8 @@ class RevisionWriter:
         if opened.current is not None:
             # A search that began just before the announcement does not know that this revision is hidden.
             self._headstart = self._settings.headstart
-            self._previous = PreviousRevision(self._writer.store, space, opened.current, self._vectorizer)
+            keys = partial(self._vectorizer.keys, self._audience)
+            self._previous = PreviousRevision(self._writer.store, space, opened.current, keys)
             await self._previous.load()
         return opened
 
@@ -132,7 +136,7 @@ class RevisionWriter:
     async def _rows(self, drafts: Sequence[Draft]) -> list[Row]:
         embedded = [draft for draft in drafts if draft.chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT]
         texts = [draft.embedded_text for draft in embedded]
-        keys = [self._vectorizer.key(text) for text in texts]
+        keys = self._vectorizer.keys(self._audience, texts)
         known = await self._previous.vectors(keys) if self._previous is not None else {}
         if self._later:
             return await self._rows_for_now(drafts, keys, embedded, known)
@@ -227,11 +231,13 @@ _MOST = 200_000
 class PreviousRevision:
     """Knows which chunk of the previous revision has which text, and fetches vectors on demand."""
 
-    def __init__(self, store: ChunkStore, space: str, entry: Entry, vectorizer: Vectorizer) -> None:
+    def __init__(
+        self, store: ChunkStore, space: str, entry: Entry, keys: Callable[[Sequence[str]], Sequence[str]]
+    ) -> None:
         self._store = store
         self._space = space
         self._key = entry.key
-        self._vectorizer = vectorizer
+        self._keys = keys
         self._with_header = entry.contextual_header
         self._ids: dict[str, str] = {}
 
@@ -240,9 +246,9 @@ class PreviousRevision:
         offset = 0
         while offset < _MOST:
             chunks = await self._store.query(self._space, revision_expr(self._key), _PAGE, offset)
-            for chunk in chunks:
-                if chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT:
-                    self._ids[self._vectorizer.key(embedded_text(chunk, self._with_header))] = chunk.id
+            embedded = [chunk for chunk in chunks if chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT]
+            keys = self._keys([embedded_text(chunk, self._with_header) for chunk in embedded])
+            self._ids.update((key, chunk.id) for key, chunk in zip(keys, embedded, strict=True))
             if len(chunks) < _PAGE:
                 return
             offset += _PAGE

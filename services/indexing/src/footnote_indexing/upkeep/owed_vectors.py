@@ -13,7 +13,7 @@ from footnote_store.compiler import quote
 from footnote_store.rows import Hit, Row
 
 from footnote_indexing.chunking.drafts import embedded_text
-from footnote_indexing.model import IndexVersion, RevisionKey
+from footnote_indexing.model import Audience, IndexVersion, RevisionKey
 from footnote_indexing.ports import IndexVersions, VectorClaims
 from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
@@ -67,13 +67,14 @@ class OwedVectors:
             return
         await self._writer.ensure(index_version)
         vectorizer = await self._vectorizers.get(index_version.embedding)
+        audience = await self._index_versions.audience(index_version)
         offset = 0
         while True:
             page = await self._writer.store.read(index_version.space, revision_expr(key), _PAGE, offset, vectors=True)
             lacking = [hit for hit in page if lacks_vector(hit)]
             for start in range(0, len(lacking), _TOGETHER):
                 some = lacking[start : start + _TOGETHER]
-                await self._write(index_version, key, vectorizer, some, with_header)
+                await self._write(index_version, key, vectorizer, audience, some, with_header)
                 self.made += len(some)
                 if not await self._claims.paid(key, len(some), _CLAIM):
                     await self._claims.release(key)
@@ -91,12 +92,13 @@ class OwedVectors:
         index_version: IndexVersion,
         key: RevisionKey,
         vectorizer: Vectorizer,
+        audience: Audience,
         hits: Sequence[Hit],
         with_header: bool,
     ) -> None:
         """Embed, then write the rows in their current state: they may have been relabelled or removed."""
         texts = [embedded_text(hit.chunk, with_header) for hit in hits]
-        made = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
+        made = await vectorizer.embed(vectorizer.keys(audience, texts), texts, {})
         vectors = {hit.id: vector for hit, vector in zip(hits, made.vectors, strict=True)}
         async with self._locks.of(key.document_id), self._claims.writing(key) as holds:
             if not holds:

@@ -57,7 +57,8 @@ class Messages:
         self._permitted.check_embedding(scope, collection_pb2.EmbeddingSettings(), bounds)
         vectorizer = await self._vectorizers.default()
         texts = [message.text for message in kept]
-        embedded = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
+        keys = vectorizer.keys((scope.tenant_id, "user", scope.user_id), texts)
+        embedded = await vectorizer.embed(keys, texts, {})
         space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
         rows = [
             MessageRow(message, scope.tenant_id, scope.user_id, vector)

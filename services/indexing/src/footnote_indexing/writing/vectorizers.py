@@ -17,6 +17,7 @@ from footnote_providers.own_vectors import brings_own
 from footnote_providers.registry import Choice, choose
 from footnote_providers.settings import AUTO, DefaultSettings
 
+from footnote_indexing.model import Audience
 from footnote_indexing.ports import EmbeddingCache
 
 _MOST_KEPT = 256
@@ -50,11 +51,19 @@ class Vectorizer:
         tag = (settings.provider, settings.model, str(settings.dimensions))
         self._prefix = sha256("\0".join(tag).encode() + settings.settings.SerializeToString(deterministic=True))
 
-    def key(self, text: str) -> str:
-        """Return the cache's key: SHA-256 of provider, model, dimensions, settings and text."""
-        digest = self._prefix.copy()
-        digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+    def keys(self, audience: Audience, texts: Sequence[str]) -> list[str]:
+        """Return the cache's keys: SHA-256 of provider, model, dimensions, settings, audience and text.
+
+        The audience is part of it because a hit costs no tokens, which tells its caller that somebody has the text.
+        """
+        prefix = self._prefix.copy()
+        prefix.update(sha256(repr(audience).encode("utf-8", "surrogatepass")).digest())
+        keys = []
+        for text in texts:
+            digest = prefix.copy()
+            digest.update(text.encode("utf-8", "surrogatepass"))
+            keys.append(digest.hexdigest())
+        return keys
 
     @property
     def slow(self) -> bool:
@@ -73,7 +82,7 @@ class Vectorizer:
         return found
 
     async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Mapping[str, Vectors]) -> Embedded:
-        """Embed texts with the given `key`s: from `known` vectors, else the cache, else the provider."""
+        """Embed texts with the given `keys`: from `known` vectors, else the cache, else the provider."""
         found = dict(await self.found(keys, known))
         missing: dict[str, int] = {}
         for row, key in enumerate(keys):
@@ -116,9 +125,9 @@ class Vectorizer:
         counter("footnote.embedding.texts").add(len(texts), label)
         return vectors
 
-    async def forget(self, texts: Sequence[str]) -> None:
+    async def forget(self, audience: Audience, texts: Sequence[str]) -> None:
         """Delete the vectors of texts from the cache."""
-        await self._cache.delete([self.key(text) for text in texts])
+        await self._cache.delete(self.keys(audience, texts))
 
     def _count_lookups(self, asked: int, hits: Sequence[str]) -> None:
         self._counters.cache_hits += len(hits)
