@@ -80,6 +80,7 @@ def test_text_that_is_not_json_gets_the_exact_message(text: str) -> None:
         {"created_at": {"$gt": "not a date"}}, {"create_time": "2026-13-01"}, {"created_at": {"$in": ["2026", True]}},
         {"$not": {"$or": [{"created_at": "soon"}]}}, {"created_at": {"$ne": "x"}}, {"created_at": ""},
         {"a": {"$not": 3}}, {"a": {"$in": list(range(300))}}, {"a": "\x00"}, {"a": "\ud800"}, {"a": 10**400},
+        {"a": 2**53 + 1}, {"a": {"$in": [1, -(2**53) - 1]}}, {"a": {"$gt": 10**18}},
     ],
 )  # fmt: skip
 def test_wrong_filters_are_refused_with_words(where: Any) -> None:

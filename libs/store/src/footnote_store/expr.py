@@ -216,14 +216,12 @@ def scalar_of(value: Any, refuse: Refuse) -> Scalar:
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
+        # Metadata holds numbers as doubles: such a number would equal its neighbours.
+        if isinstance(value, int) and abs(value) > 2**53:
+            raise refuse("whole numbers beyond 2^53 are not exact; compare texts, or numbers with a decimal point")
+        if not math.isfinite(value):
             raise refuse("numbers must be finite")
-        # Metadata travels in double precision, so a larger integer is compared as the double it would have become.
-        return number if abs(number) > 2**53 else value
+        return value
     raise refuse("values must be strings, numbers or true or false; use $in for lists")
 
 

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import EditMessageRequest, UpdateConversationRequest
 from footnote.edge.v1.documents_pb2 import (
@@ -10,6 +11,7 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentsRequest,
 )
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_edge.http.dialects.wrapper import addition
 from footnote_edge.http.transcoding.binding import Rule, bind, rules, to_json
 from footnote_edge.http.transcoding.json_body import parse as parse_body
 from footnote_kit.errors import InvalidArgument
@@ -139,3 +141,38 @@ def test_what_is_not_json_is_refused(body: bytes) -> None:
 def test_json_has_the_contracts_names_and_fields_without_value() -> None:
     body = to_json(ListDocumentsResponse())
     assert body == {"documents": [], "next_page_token": "", "total_size": 0}
+
+
+LARGE = 1_800_000_000_000_000_123
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "field"),
+    [
+        ("AddVectors", b'{"rows": [{"id": "a", "vector": [1], "metadata": {"deep": [{"a": %d}]}}]}', "rows.metadata"),
+        ("CreateCollection", b'{"name": "n", "metadata": {"customer": %d}}', "collection.metadata"),
+        ("Search", b'{"filter": {"comparison": {"field": "a", "op": 1, "value": {"number_value": %d}}}}',
+         "filter.comparison.value.number_value"),
+    ],
+)  # fmt: skip
+def test_a_whole_number_that_a_double_would_change_is_refused(name: str, body: bytes, field: str) -> None:
+    """Two customers' ids would become one, and a filter on either would find the rows of both."""
+    for number in (LARGE, -LARGE, 2**53 + 1):
+        with pytest.raises(InvalidArgument, match=str(number)) as caught:
+            bind(rule(name), {"collection": "c"}, [], parse_body(body % number))
+        assert [violation[0] for violation in caught.value.violations] == [field]
+    bind(rule(name), {"collection": "c"}, [], parse_body(body % 2**53))
+    bind(rule(name), {"collection": "c"}, [], parse_body((body % 77).replace(b"77", b"1.8e18")))
+
+
+def test_an_integer_field_takes_a_whole_number_of_64_bits() -> None:
+    asked = bind(rule("Ask"), {}, [], parse_body(b'{"question": "q", "generation": {"seed": %d}}' % LARGE))
+    assert asked == AskRequest(question="q", generation={"seed": LARGE})
+
+
+@pytest.mark.parametrize("key", ["metadata", "embedding"])
+def test_the_wrapper_refuses_such_numbers_too(key: str) -> None:
+    document = b'{"text": "t", "metadata": {"a": 1}, "embedding": [1]}'
+    wrong = document.replace(b"1}", b"%d}" % LARGE) if key == "metadata" else document.replace(b"[1]", b"[%d]" % LARGE)
+    with pytest.raises(InvalidArgument, match="beyond 2\\^53"):
+        addition("c", parse_body(b'{"documents": [%s, %s]}' % (document, wrong)))

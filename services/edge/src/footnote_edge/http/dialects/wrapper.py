@@ -28,13 +28,13 @@ from footnote_kit.printable import whole_numbers
 from footnote_kit.status import from_proto
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
-from google.protobuf.struct_pb2 import Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from footnote_edge.http.serving.grpc_calls import GrpcCalls
 from footnote_edge.http.transcoding.binding import fill
+from footnote_edge.http.transcoding.json_body import Inexact
 from footnote_edge.http.transcoding.transcoder import read_json
 
 PAGE = 1000
@@ -154,7 +154,7 @@ def _creation(body: Any) -> CreateCollectionRequest:
         if not isinstance(body[key], str):
             raise InvalidArgument.field(key, "must be a string")
         metadata[key] = body[key]
-    return CreateCollectionRequest(collection=Collection(name=body["name"], metadata=_struct(metadata)))
+    return CreateCollectionRequest(collection=fill({"name": body["name"], "metadata": metadata}, Collection()))
 
 
 def _change(name: str, body: Any) -> UpdateCollectionRequest:
@@ -162,7 +162,7 @@ def _change(name: str, body: Any) -> UpdateCollectionRequest:
     metadata = body["metadata"] if set(body) == {"metadata"} else body
     if not isinstance(metadata, dict):
         raise InvalidArgument.field("metadata", "must be an object")
-    change = Collection(metadata=_struct(metadata))
+    change = fill({"metadata": metadata}, Collection())
     return UpdateCollectionRequest(collection=name, resource=change, update_mask=FieldMask(paths=["metadata"]))
 
 
@@ -170,10 +170,6 @@ def _object(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise InvalidArgument("The body must be a JSON object")
     return body
-
-
-def _struct(value: dict[str, Any]) -> Struct:
-    return fill(value, Struct())
 
 
 def _number(request: Request, name: str, default: int) -> int:
@@ -256,7 +252,10 @@ def _numbers(index: int, embedding: Any) -> Sequence[float]:
 def _kind(value: Any) -> str:
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", dict: "an object"}
+    names = {
+        bool: "a boolean", int: "a number", Inexact: "a whole number beyond 2^53", float: "a number", str: "a string",
+        dict: "an object",
+    }  # fmt: skip
     return names.get(type(value), "null")
 
 

@@ -29,6 +29,22 @@ _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|\[[-+0-9.eE,\s]++\]|[\[{]|[\]}]|,',
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOO_LARGE = "The body must hold no number beyond what a double can be, about 1.8e308"
 _SURE_DIGITS = 300
+_EXACT = 2**53
+
+
+class Inexact(int):
+    """A whole number that a double would change: an integer field takes it, and its conversion to a double raises.
+
+    Metadata holds numbers as doubles, so that two ids of 64 bits would become one.
+    """
+
+    def __float__(self) -> float:
+        raise ValueError(
+            f"{int(self)} would change, because numbers are kept as doubles and this one is beyond 2^53; "
+            "send it in quotes, or with a decimal point if its first 15 digits are enough"
+        )
+
+
 _threads = ThreadPoolExecutor(2, thread_name_prefix="http-json")
 
 
@@ -89,7 +105,8 @@ def _real(text: str) -> float:
 def _whole(text: str) -> int:
     if len(text) > _SURE_DIGITS and not math.isfinite(float(text)):
         raise InvalidArgument(_TOO_LARGE)
-    return int(text)
+    number = int(text)
+    return number if abs(number) <= _EXACT else Inexact(number)
 
 
 def _constant(text: str) -> float:
