@@ -77,7 +77,8 @@ def support(chunk: Chunk, statement: str, language: str = "en") -> int:
         ("Net income in 2022 was €2.871 million", VERDICT_SUPPORTED),
         ("Net income in 2022 was 2,871 EUR", VERDICT_NOT_CONFIRMED),
         ("Net income in 2022 was €2,871", VERDICT_NOT_CONFIRMED),
-        ("Net income in 2022 was €2,871 million", VERDICT_UNSUPPORTED),
+        ("Net income in 2022 was €2,871 million", VERDICT_NOT_CONFIRMED),
+        ("Net income in 2022 was €4,871 million", VERDICT_UNSUPPORTED),
         ("Net income in 2022 was 2,871 (in millions of euro)", VERDICT_NOT_CONFIRMED),
         ("Net income in 2022 was 2,871 thousand dollars", VERDICT_NOT_CONFIRMED),
     ],
@@ -113,6 +114,13 @@ SALES = """# Sales by product (in thousands)
 | Lamps | 1,250 | 1,400 | 12 | 12 March 2027 |
 | Desks | 3,100 | 2,790 | -10 | 1 May 2028 |
 """
+CROPS = """# Crops (in thousands)
+
+| Region | Wheat (kg) | Farms |
+|---|---|---|
+| Umbria | 120 | 268 |
+| Lazio | 987 | 300 |
+"""
 DEBT = """# Notes of Havn Media
 
 (in millions, except per share data)
@@ -124,11 +132,27 @@ DEBT = """# Notes of Havn Media
 """
 
 
+HEADED = """# Regions
+
+| Region | Revenue (in millions) | Shops |
+|---|---|---|
+| North | $48 | 45 |
+| South | $12 | 11 |
+"""
+
+
 @pytest.mark.parametrize(
     ("chunk", "statement", "verdict"),
     [
+        (("h.md", HEADED), "The revenue of North is $48", VERDICT_NOT_CONFIRMED),
+        (("h.md", HEADED), "The revenue (in millions) of North is $48", VERDICT_SUPPORTED),
+        (("h.md", HEADED), "The revenue of North is $48 million", VERDICT_SUPPORTED),
         (("s.md", SALES), "The change of Lamps was 12%", VERDICT_SUPPORTED),
         (("s.md", SALES), "The change of Lamps was 12,000%", VERDICT_UNSUPPORTED),
+        (("c.md", CROPS), "The wheat of Umbria is 120", VERDICT_SUPPORTED),
+        (("c.md", CROPS), "The wheat of Umbria is 120 kg", VERDICT_NOT_CONFIRMED),
+        (("c.md", CROPS), "The wheat of Umbria is 120 thousand kg", VERDICT_NOT_CONFIRMED),
+        (("c.md", CROPS), "The farms of Umbria are 268 thousand", VERDICT_SUPPORTED),
         (("d.md", DEBT), "The rate of Series A is 4.5%", VERDICT_SUPPORTED),
         (("d.md", DEBT), "The term of Series A is 5 years", VERDICT_SUPPORTED),
         (("d.md", DEBT), "The amount of Series A is $1,250", VERDICT_NOT_CONFIRMED),
@@ -136,6 +160,33 @@ DEBT = """# Notes of Havn Media
     indirect=["chunk"],
 )
 def test_shares_and_terms_have_no_magnitude_of_money(chunk: Chunk, statement: str, verdict: int) -> None:
+    assert support(chunk, statement) == verdict
+
+
+SIGNED = """# Report of Havn Media
+
+(in millions of dollars)
+
+| | 2023 | 2022 |
+|---|---|---|
+| Revenue | $48,210 | $45,007 |
+| Net income | $2,871 | $2,114 |
+"""
+
+
+@pytest.mark.parametrize("chunk", [("s.md", SIGNED), ("u.md", SIGNED.replace("$", ""))], indirect=True)
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Net income in 2023 was 2,871", VERDICT_SUPPORTED),
+        ("Net income in 2023 was 2,871 (in millions of dollars)", VERDICT_SUPPORTED),
+        ("Net income in 2023 was $2,871", VERDICT_NOT_CONFIRMED),
+        ("Net income in 2023 was $2,871 million", VERDICT_NOT_CONFIRMED),
+        ("Net income in 2023 was $2.871 billion", VERDICT_NOT_CONFIRMED),
+    ],
+)
+def test_a_cells_own_sign_states_no_magnitude(chunk: Chunk, statement: str, verdict: int) -> None:
+    """No number of the table shows its decimal sign, so that what is certain of others is not of these."""
     assert support(chunk, statement) == verdict
 
 

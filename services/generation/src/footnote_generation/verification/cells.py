@@ -64,7 +64,7 @@ def without_places(statement: str, source: Source) -> str:
     return kept + statement[position:] if position else statement
 
 
-_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par(?! value)|por|na|за) ([^\W\d_]+(?: [^\W\d_]+){0,2})")
+_COUNTED_BY = re.compile(r"\b(?:per|je|pro|par(?! value)|por) ([^\W\d_]+(?: [^\W\d_]+){0,2})")
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 
 
@@ -100,9 +100,11 @@ class _Value:
     def noted_scale(self) -> int:
         """The power of ten that its table's note states with exceptions, of which the row may be one; else 0.
 
-        A row that is counted by what the note names, "Earnings per share" of "except per share data", is an exception.
+        A row that is counted by what the note names, "Earnings per share" of "except per share data", is an exception,
+        as percentages are; a column in kilograms may be.
         """
-        if self.cell.measure.scale or self.cell.measure.unit or not self.row.table.note_scale:
+        measure = self.cell.measure
+        if measure.scale or measure.unit == "%" or self.cell.message.measure.unit or not self.row.table.note_scale:
             return 0
         noted = [words.split()[0] for words in _COUNTED_BY.findall(self.row.table.note.casefold().replace("-", " "))]
         counted = " ".join(self.row.headers).casefold().replace("-", " ")
@@ -178,15 +180,8 @@ def _values(
         elif len(row.cells) > len(named) + 1:
             continue  # it is unclear which of several values is meant
         unit = cell.measure.unit or cell.measure.currency or _in_brackets(cell.header)
-        yield _Value(
-            cell,
-            row,
-            wording.words(cell.text, decimal),
-            tuple(needed),
-            tuple(one for one in more if one),
-            unit,
-            beside,
-        )
+        optional = tuple(one for one in more if one)
+        yield _Value(cell, row, wording.words(cell.text, decimal), tuple(needed), optional, unit, beside)
 
 
 def _in_brackets(header: str) -> str:
@@ -253,11 +248,8 @@ def at(statement: str, spans: Iterable[tuple[int, int]], source: Source, cells: 
             for way in names:
                 rest = _taken(rest, way) or rest
             verdict = _agrees(value, rest, statement, cells)
-            return (
-                None
-                if verdict is None
-                else _found(cell, row, verdict, wording.written(wording.tied(rest, statement, cells.language)))
-            )
+            written = wording.written(wording.tied(rest, statement, cells.language))
+            return None if verdict is None else _found(cell, row, verdict, written)
     return None
 
 
@@ -301,14 +293,17 @@ def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells
     spoken = wording.spoken(tied, statement, cells.decimal)
     written = find(spoken, cells.language)
     given = written[0] if len(written) == 1 else None
-    if value.noted_scale and value.row.table.note not in statement and given is not None and _is_amount(given):
+    notes = [value.row.table.note] if value.row.table.note else [*map(_in_brackets, value.cell.headers)]
+    lacks_magnitude = given is not None and _is_amount(given, value.cell.measure.unit)
+    lacks_magnitude = lacks_magnitude and not any(note and note in statement for note in notes)
+    if lacks_magnitude and value.noted_scale:
         return None
     if (differs := _differs_in_sign(tied, value, statement, cells.decimal)) is not False:
         return None if differs is None else False
     if wording.is_text(value.plain, rest, statement, cells.language) and wording.same_case(
         tied, statement, value.cell.text
     ):
-        return True
+        return None if lacks_magnitude and value.cell.measure.scale > value.cell.message.measure.scale else True
     number = value.cell.number
     if number is None and value.cell.measure.ByteSize():
         number = wording.bare_number(value.cell.text, cells.language)
@@ -357,9 +352,10 @@ def _is_number(
     return same_value(Quantity(frozenset([scaled * factor]), held.dimension, 0, 0, ""), given)
 
 
-def _is_amount(given: Quantity) -> bool:
-    """Return whether a quantity is one of money, or a number with a word: no bare number, no term, no day."""
-    return given.dimension.startswith("money") or (not given.dimension and any(map(str.isalpha, given.text)))
+def _is_amount(given: Quantity, unit: str = "") -> bool:
+    """Return whether a quantity is one of money or in a column's unit, or a number with a word; no term, no day."""
+    is_counted = given.dimension.startswith("money") or bool(unit and given.dimension)
+    return is_counted or (not given.dimension and any(map(str.isalpha, given.text)))
 
 
 _NEGATIVE = tuple("-−–(")

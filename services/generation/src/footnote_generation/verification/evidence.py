@@ -12,7 +12,7 @@ from footnote_text import tables
 from footnote_generation.language import text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.quantities import Quantity, find
-from footnote_generation.verification import lead_ins, parts
+from footnote_generation.verification import lead_ins, parts, wording
 from footnote_generation.verification.cells import Cells
 from footnote_generation.verification.normalised import folded, tokens
 from footnote_generation.verification.quoted import Index
@@ -82,7 +82,8 @@ class Evidence:
         """The numbers of its cells, multiplied as their columns say ("in millions"), in any unit."""
         found: list[Quantity] = []
         for value in self.cells.values:
-            if (number := value.cell.number) is None:
+            number = value.cell.number
+            if number is None and (number := wording.bare_number(value.cell.text, self.language)) is None:
                 continue
             number *= 10.0 ** (value.noted_scale or value.cell.measure.scale)
             counted = find(f"{number!r} {value.unit}", "en") + find(f"1 {value.unit}", self.language)

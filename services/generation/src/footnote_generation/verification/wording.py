@@ -133,11 +133,12 @@ def is_same(cell: tables.Cell, given: Quantity, language: str, *, by_place: bool
 
 
 def bare_number(text: str, language: str) -> float | None:
-    """Return the number that a text is and nothing else, None if there is no one way to read it."""
+    """Return the number that a text is and nothing but a currency, None if there is no one way to read it."""
     found = find(text, language)
-    if len(found) != 1 or found[0].dimension or len(found[0].values) != 1 or outside(text, found[0]).strip("-−–()"):
+    if len(found) != 1 or len(found[0].values) != 1 or outside(text, found[0]).strip("-−–()"):
         return None
-    return abs(next(iter(found[0].values)))
+    is_money = found[0].dimension.startswith("money") and text.rstrip(" )€$£¥")[-1:].isdigit()  # not "$5m"
+    return abs(next(iter(found[0].values))) if is_money or not found[0].dimension else None
 
 
 def spoken(rest: Iterable[Token], statement: str, decimal: str) -> str:
