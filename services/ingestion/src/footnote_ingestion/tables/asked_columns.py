@@ -4,27 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from footnote_text.lexical import is_unspaced
+
 from footnote_ingestion.tables.asked_numbers import Number, numbers_of
-from footnote_ingestion.tables.asked_words import AskedWords
+from footnote_ingestion.tables.asked_rest import AskedRest
+from footnote_ingestion.tables.asked_words import written
 from footnote_ingestion.tables.forms import (
     BRACKETS,
+    BROKEN,
     DISTINCT,
     HIGHEST,
     LIMITS,
     LOWEST,
     TOTAL,
     Filter,
+    Form,
     alike,
     tokens,
     units,
 )
+from footnote_ingestion.tables.periods import of_name
 
 
-class AskedColumns(AskedWords):
+class AskedColumns(AskedRest):
     """The columns that the words of one question mean; `several` are those of which either may be meant."""
 
     def _names_single_rows(self, column: int) -> bool:
         return len(self._subject.values.get(column, ())) >= self._subject.rows > 0
+
+    def _may_count_rows(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
+        """Return whether an unknown noun may be that of rows: of some, by a column that the question names.
+
+        "How many employees live in Lyon" asks for none of the orders of Lyon.
+        """
+        subject = self._subject
+        names = subject.values.get(subject.naming, ())
+        narrows = any(
+            one.column in by_header and not self._names_single_rows(one.column) and one.column not in subject.daily
+            for one in form.filters
+        )
+        return narrows and not all(of_name(name, self._language) for name in names)
+
+    def _of_name(self) -> set[int]:
+        """Return the places of words that the table's name or its file's has, also where columns have them."""
+        name = tokens(self._subject.about)
+        return {
+            at for at, word in enumerate(self._asked)
+            if word not in self._stop and any(alike(word, one) for one in name)
+        }  # fmt: skip
+
+    def _name(self, column: int) -> tuple[str, ...]:
+        return tokens(BROKEN.sub("", BRACKETS.sub(" ", self._subject.headers[column])))
+
+    def names_whole(self, form: Form) -> bool:
+        """Return whether the question says the whole name of what a form measures."""
+        return form.measure > 0 and self._is_whole(form.measure)
 
     def _is_named_total(self, column: int) -> bool:
         """Return whether a column's whole name is a word for totals."""
@@ -39,7 +73,7 @@ class AskedColumns(AskedWords):
         # Words that name the column of a text that rows must have name no other: "global vulnerability is high".
         narrowed = [by_header[one.column] for one in filters if one.op == "=" and one.column in by_header]
         numeric = {
-            column: sum(2 if self._asked[place] in tokens(self._subject.headers[column]) else 1 for place in places)
+            column: sum(2 if self._asked[place] in self._name(column) else 1 for place in places)
             for column, places in by_header.items()
             if column in self._subject.numeric
             and (self._is_whole(column) or not any(places <= one for one in narrowed))
@@ -53,11 +87,17 @@ class AskedColumns(AskedWords):
             return next(iter(self._subject.numeric)) if len(self._subject.numeric) == 1 else 0
         best = max(numeric.values())
         first = [column for column, hits in numeric.items() if hits == best]
+        # "Orders in total" are of "Orders - Total", and not of "Orders - Paid".
+        whole = [column for column in first if self._is_whole(column)]
+        if is_whole := len(whole) == 1:
+            first = whole
         # A column that holds no numbers we know, and is named by the same words, may as well be meant.
         texts = {one.column for one in filters}
         if any(
             by_header[first[0]] <= places for column, places in by_header.items()
-            if column != first[0] and not (column in texts and by_header[first[0]] < places)
+            if column != first[0] and numeric.get(column, best) == best
+            and not (column in texts and by_header[first[0]] < places)
+            and not (is_whole and column in numeric and not self._is_whole(column))
         ):  # fmt: skip
             return None
         if len(first) == 2 and "comparison" in said:
@@ -88,9 +128,10 @@ class AskedColumns(AskedWords):
         return self._taken.get(place) == "value" and len(after) == sum(at >= place for at in self._starts.values())
 
     def _is_whole(self, column: int) -> bool:
-        """Return whether the question says all words of a column's name that mean something."""
-        header = tokens(BRACKETS.sub(" ", self._subject.headers[column]))
-        return all(one in self._stop or any(alike(word, one) for word in self._asked) for one in header)
+        """Return whether the question says all words of a column's name that mean something, or others for a form."""
+        header = self._name(column)
+        small = self._stop | self._words_of_forms
+        return all(one in small or any(alike(word, one) for word in self._asked) for one in header)
 
     def _limits(self, said: Mapping[str, int]) -> list[tuple[str, Number]]:
         found, numbers = [], numbers_of(self._text, self._language)
@@ -102,6 +143,42 @@ class AskedColumns(AskedWords):
                 found.append((op, number))
                 self._take(number.places, "number")
         return found
+
+    def _numbered(self, by_header: dict[int, set[int]]) -> list[Filter]:
+        """Return which numbers rows must have in columns whose names stand beside them: "class 3", "3班".
+
+        Such a column is not measured. What else "from class 3" may mean is not known: only less strictly it is read.
+        """
+        found: list[Filter] = []
+        for number in numbers_of(self._text, self._language).values() if self._leaves_out else ():
+            if (
+                number.unit
+                or number.is_money
+                or number.power is not None
+                or not set(number.places) <= set(self._free())
+            ):
+                continue
+            first, last = number.places[0], number.places[-1]
+            named = {
+                (one, at) for one in self._subject.numeric for at in (first - 1, last + 1)
+                if self._is_named_at(one, at, by_header)
+            }  # fmt: skip
+            if len({one for one, _ in named}) != 1:
+                continue
+            column = next(one for one, _ in named)
+            places = sorted({*number.places, *(at for _, at in named)})
+            self._take(places, "header")
+            by_header.pop(column, None)
+            self.read_as[written([self._asked[at] for at in places])] = self._subject.headers[column]
+            found.append(Filter(column, "==", number.value))
+        return found
+
+    def _is_named_at(self, column: int, place: int, by_header: Mapping[int, set[int]]) -> bool:
+        """Return whether a place has a whole name of a column, or in scripts without spaces its first character."""
+        if place in by_header.get(column, ()):
+            return self._is_whole(column)
+        name = tokens(self._subject.headers[column])
+        return place in self._free() and is_unspaced(self._asked[place][0]) and name[:1] == (self._asked[place],)
 
     def _may_be_numbers(self, column: int) -> bool:
         """Return whether a column of texts looks like one of numbers, as "62,994" does, which may be 63 or 62994."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from footnote.types.v1.table_pb2 import Measure
 from footnote_text.locales import TableWords
 
+from footnote_ingestion.tables import periods
 from footnote_ingestion.tables.asked_columns import AskedColumns
 from footnote_ingestion.tables.asked_periods import AskedPeriods
 from footnote_ingestion.tables.currencies import Money
@@ -80,6 +81,7 @@ class AskedForm(AskedColumns):
         compared = None if limits else self._compared_columns(said, by_header)
         choices = [] if limits or compared is not None else self._choices(said)
         most = self._most(said)
+        filters += self._numbered(by_header)
         about = [
             place
             for place in self._free()
@@ -90,7 +92,7 @@ class AskedForm(AskedColumns):
         self._take(money.words(set(self._subject.currencies.values())) & set(self._free()), "currency")
         self._said(said)
         filters += self._inflected_values()
-        is_known = self._rest_says_nothing()
+        is_known = self._rest_says_nothing(said)
         self.known = sum(kind in ("header", "value", "about", "period") for kind in self._taken.values())
         self.known += set(tokens(self._own_name)) <= set(self._asked) if self._own_name else 0
         if not is_known:
@@ -131,6 +133,8 @@ class AskedForm(AskedColumns):
             return decided
         named = decided.filters or decided.part or decided.kind == DISTINCT
         named = not self._named_by_default if decided.measure else named
+        if decided.kind == COUNT and self.counts_unknown and not self._may_count_rows(decided, by_header):
+            return None
         return decided if named and not self._passes_over(decided, by_header) else None
 
     def _narrowed(self, form: Form, by_header: Mapping[int, set[int]]) -> Form | None:
@@ -146,14 +150,14 @@ class AskedForm(AskedColumns):
         used |= set() if self._subject.tells_apart(subject.naming) else {subject.naming}
         words = {place for column in used for place in by_header.get(column, ())}
         others = [one for one in by_header if one not in used | subject.numeric and by_header[one] - words]
-        form.needed = tuple(others)
+        form.needed = tuple(one for one in others if by_header[one] - words - self._of_name())
         return None if any(map(self._subject.tells_apart, others)) else form
 
     def _passes_over(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether the question names a column of numbers that a form does not use: "what part of A is B"."""
         filters = form.filters if form.part is None else [*form.filters, form.part]
         used = {*form.measures, *form.beside, *(at for one in filters for at in (one.column, one.other))}
-        words = {place for column in used for place in by_header.get(column, ())}
+        words = self._of_name().union(*(by_header.get(column, ()) for column in used))
         return any(by_header[one] - words for one in by_header if one in self._subject.numeric and one not in used)
 
     def why(self) -> str:
@@ -229,9 +233,11 @@ class AskedForm(AskedColumns):
         subject = self._subject
         form.kind = best
         words = {place for column in (form.key, *form.measures) for place in by_header.get(column, ())}
-        days = subject.dates - {one.column for one in form.filters}
-        if any(by_header.get(one, words) - words and self._is_whole(one) for one in days):
-            return None  # "on which date": a form does not say that
+        narrowed = {one.column for one in form.filters} - subject.daily
+        days = [one for one in subject.dates - narrowed if by_header.get(one, words) - words and self._is_whole(one)]
+        if days:  # "on which date": where each row is another day, it names the row
+            form.key, form.by_day = days[0], True
+            return form if len(days) == 1 and days[0] in subject.daily and asked == {best} and form.measure else None
         texts = [column for column in by_header if column in subject.values]
         others = [column for column in texts if column != subject.naming]
         if self._named_by_default and subject.naming in texts and len(texts) == 2:
@@ -293,7 +299,10 @@ class AskedForm(AskedColumns):
         if pairs or len(columns) != 2 or not form.filters:
             return None
         # Of periods the later without the earlier, of others the one that the question names first.
-        columns = columns[::-1] if form.added else columns
+        if form.added:
+            every = ((one, periods.of_name(self._subject.headers[one], self._language)) for one in columns)
+            order = {one: () if period is None else period.order for one, period in every}
+            columns = tuple(sorted(columns, key=lambda one: order[one], reverse=True))
         form.measure, form.added = columns[0], ()
         form.sides = tuple(Side(self._subject.headers[one], one) for one in columns)
         return form

@@ -199,6 +199,9 @@ class AskedPeriods:
             one for one in self._subject.numeric
             if one in by_header and one not in dated and by_header[one] - words and max(scores.values()) == 0
         ]  # fmt: skip
+        if len(best) > 1 and not rivals and (columns := self._named_with(dated)):
+            made.columns = columns
+            return
         if len(best) > 1 or rivals:
             made.several += [
                 self._subject.headers[one] for one in (*rivals, *dated) if one in rivals or names[one] in best
@@ -224,6 +227,23 @@ class AskedPeriods:
             inside = [c for c, p in own.items() if p.unit == first.unit and first.order < p.order < last.order]
             found = [found[0], *sorted(inside, key=lambda one: own[one].order), found[1]]
         made.columns = tuple(dict.fromkeys(found))
+
+    def _named_with(self, dated: Collection[int]) -> tuple[int, ...]:
+        """Return for each period the one column whose whole name the question has there, "Plan 2015"; else nothing."""
+        found: list[int] = []
+        for one in self._periods:
+            names = ((column, tokens(self._subject.headers[column])) for column in dated)
+            there = [
+                column for column, name in names
+                if any(
+                    tuple(self._asked[start : start + len(name)]) == name and one.end <= start + len(name)
+                    for start in range(max(0, one.end - len(name)), one.start + 1)
+                )
+            ]  # fmt: skip
+            if len(there) != 1 or self._is_range:
+                return ()
+            found += there
+        return tuple(dict.fromkeys(found))
 
     def _joined(self) -> Period | None:
         """Return the quarter, half or year that a range of months is."""

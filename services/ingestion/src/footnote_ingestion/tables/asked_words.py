@@ -12,6 +12,7 @@ from footnote_ingestion.tables import literals, periods
 from footnote_ingestion.tables.forms import (
     AVERAGE,
     BRACKETS,
+    BROKEN,
     COUNT,
     DISTINCT,
     FORMS,
@@ -36,15 +37,12 @@ from footnote_ingestion.tables.forms import (
     tokens,
     units,
 )
-from footnote_ingestion.tables.mentions import SHORTEST_RUN, TURNING, counted_at, longest_run
+from footnote_ingestion.tables.mentions import SHORTEST_RUN, longest_run
 from footnote_ingestion.tables.periods import nouns_of_days
 from footnote_ingestion.tables.territories import named, territory_of
 
-_LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
-"""Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
 _MEASURING = frozenset({TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, DISTINCT, SHARE})
 """Forms beside whose words stands what is added up, counted or compared."""
-_MOST_LEFT_OUT = 2
 _LONG = 5
 _SHORTEST_BEGINNING = 4
 
@@ -71,6 +69,7 @@ class AskedWords:
         self._leaves_out = leaves_out
         self._likened = likened or {}
         self._of_measures: set[int] = set()
+        self._words_of_forms: set[str] = set()
         self._starts: dict[Filter, int] = {}
         self._counted = -1
         self.left_out: list[str] = []
@@ -91,9 +90,19 @@ class AskedWords:
             self._take(range(start, end), "file")
 
     def _is_period_of_table(self, said: str) -> bool:
-        """Return whether a table is named by a period, of which all its rows are: a sheet for January."""
-        named = periods.of_name(self._own_name, self._language) is not None
-        return named and set(tokens(said)) <= set(tokens(self._own_name))
+        """Return whether a period is that of all rows of a table.
+
+        Its name says it, as of a sheet for January; or the column that names rows, if all its words are asked for.
+        """
+        own = periods.of_name(self._own_name, self._language) is not None
+        if own and set(tokens(said)) <= set(tokens(self._own_name)):
+            return True
+        above = self._subject.headers.get(self._subject.naming, "")
+        of_rows, asked = (periods.of_name(one, self._language) for one in (above, said))
+        if of_rows is None or asked is None or (of_rows.unit, of_rows.order) != (asked.unit, asked.order):
+            return False
+        name = tokens(above)
+        return {*name[: of_rows.start], *name[of_rows.end :]} <= set(self._asked)
 
     def _forms(self) -> dict[str, int]:
         """Return the forms whose words stand in the question, by the place after them; longest words first."""
@@ -118,6 +127,9 @@ class AskedWords:
         for start, end, form in said:
             self._of_measures.update(range(start, end) if form in _MEASURING else ())
             found.setdefault(form, end)
+        # "Number of calls" says what "how many calls" asks for.
+        same = (phrase for form in _MEASURING.intersection(found) for phrase in getattr(self._words, form))
+        self._words_of_forms.update(part for phrase in same for part in units(phrase))
         return found
 
     def _is_of_header(self, start: int, end: int) -> bool:
@@ -218,7 +230,8 @@ class AskedWords:
         hits: dict[int, set[int]] = {}
         for column, header in self._subject.headers.items():
             name = BRACKETS.sub(" ", header)
-            for unit in (*runs(name), *(runs(split) if (split := HUMP.sub(" ", name)) != name else ())):
+            ways = dict.fromkeys((name, HUMP.sub(" ", name), BROKEN.sub("", name)))
+            for unit in (unit for way in ways for unit in runs(way)):
                 there = list(self._places(unit, exact=False))
                 if not there and is_unspaced(unit[0][0]):
                     start, size = longest_run(self._asked, unit)
@@ -229,7 +242,7 @@ class AskedWords:
         for parts, column in self._likened.items():
             for start, end in self._places(parts, exact=True, over=()):
                 hits.setdefault(column, set()).update(range(start, end))
-                self.read_as[_written(self._asked[start:end])] = self._subject.headers[column]
+                self.read_as[written(self._asked[start:end])] = self._subject.headers[column]
         # "En blanco" is not named by a question's "en".
         empty = [column for column, places in hits.items() if all(self._asked[at] in self._stop for at in places)]
         for column in empty:
@@ -240,19 +253,25 @@ class AskedWords:
         return hits
 
     def _shortened(self, hits: dict[int, set[int]]) -> None:
-        """Add the words that a column's name shortens, or that one of several columns of days begins with."""
+        """Add the words that a column's name shortens, or that one of several columns of days begins with.
+
+        Of one column of days alone only less strictly, beside a period.
+        """
         named = {at for places in hits.values() for at in places}
-        several = self._subject.dates if len(self._subject.dates) > 1 else frozenset[int]()
+        is_one = len(self._subject.dates) == 1
+        is_meant = not is_one or (self._leaves_out and "period" in self._taken.values())
+        days = self._subject.dates if is_meant else frozenset[int]()
         for place in self._free():
             word = self._asked[place]
             if place in named or word in self._stop or is_unspaced(word[0]) or not word.isalpha():
                 continue
             for column, header in self._subject.headers.items():
                 parts = parts_of(header)
-                if any(abbreviates(one, word, header) for one in parts) or (
-                    column in several and any(_begin_alike(word, one) for one in parts)
-                ):
+                is_short = any(abbreviates(one, word, header) for one in parts)
+                if is_short or (column in days and any(_begin_alike(word, one) for one in parts)):
                     hits.setdefault(column, set()).add(place)
+                    if is_one and not is_short:
+                        self.read_as[word] = header
 
     def _territories(self) -> list[Filter]:
         """Return the countries that the question names in another language than the table does."""
@@ -285,6 +304,9 @@ class AskedWords:
         """
         ranks = [one for one in said if one in RANKS]
         if not ranks:
+            # "How much higher is A than B": the difference is of two sides, whichever word stands between.
+            than = [at for at in self._free() if self._between.get(self._asked[at]) == "than"]
+            self._take(than if "comparison" in said else (), "form")
             return []
         compares = any(one not in (HIGHEST, LOWEST) for one in ranks)
         named = ("value", "header", "period")
@@ -316,48 +338,6 @@ class AskedWords:
                     return number
         return 1
 
-    def _said(self, said: Mapping[str, int]) -> None:
-        """Take the words that add nothing to a question's meaning: of what is counted, those for rows alone."""
-        self._counted = counted = counted_at(self._asked, said.get(COUNT), self._stop)
-        for phrase in (*self._words.said, *self._words.rows):
-            for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
-                if not start <= counted < end or phrase in self._words.rows:
-                    self._take(range(start, end), "said")
-
-    def _rest_says_nothing(self) -> bool:
-        turning = {fold(one) for one in TURNING.get(self._language, "").split()} - _LINKING
-        unknown = [
-            place for place in self._free() if self._asked[place] not in self._stop or self._asked[place] in turning
-        ]
-        words = list(dict.fromkeys(self._asked[place] for place in unknown))
-        never = {*turning, *(fold(one) for one in (*self._words.numbers, *self._words.ordinals))}
-        if self._leaves_out and len(words) <= _MOST_LEFT_OUT and all(
-            place not in self._capitals and self._asked[place] not in never and self._asked[place].isalpha()
-            and not is_unspaced(self._asked[place][0]) and not self._is_asked_for(place)
-            for place in unknown
-        ):  # fmt: skip
-            self.left_out = words
-            return True
-        self.unknown += words
-        return not self.unknown
-
-    def _is_asked_for(self, place: int) -> bool:
-        """Return whether a word stands beside one of a form, but for empty ones: "total weight", "how many pieces".
-
-        Not where a column's name stands directly on the form's other side: "pieces in total now".
-        """
-        for step in (-1, 1):
-            at = place + step
-            while 0 <= at < len(self._asked) and (
-                self._taken.get(at) == "said" or (at not in self._taken and self._asked[at] in self._stop)
-            ):
-                at += step
-            while at in self._of_measures and at + step in self._of_measures:
-                at += step
-            if at in self._of_measures and self._taken.get(at + step) != "header":
-                return True
-        return False
-
     def _free(self) -> list[int]:
         return [place for place in range(len(self._asked)) if place not in self._taken]
 
@@ -377,8 +357,9 @@ class AskedWords:
                 yield start, start + len(parts)
 
 
-def _written(words: Sequence[str]) -> str:
-    return "".join(words) if is_unspaced(words[0][0]) else " ".join(words)
+def written(words: Sequence[str]) -> str:
+    """Return words as they are written beside each other, with spaces but in scripts without."""
+    return "".join(words) if any(is_unspaced(one[0]) for one in words) else " ".join(words)
 
 
 def _begin_alike(word: str, part: str) -> bool:

@@ -37,7 +37,7 @@ from footnote_ingestion.tables.formatting import (
     SMALLEST,
     Rows,
     cells_of,
-    is_total,
+    key_of,
     measure_of,
     measures_of,
     mixed_units,
@@ -51,9 +51,7 @@ from footnote_ingestion.tables.forms import Form, Subject, Totals
 from footnote_ingestion.tables.periods import FIRST_YEAR, LAST_YEAR, is_year
 from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
-
-_MOST_NAMELESS, _MOST_TOTALS = 1000, 100
-"""Rows without a name, from the end, that are looked through for totals; rows of totals that are left out."""
+from footnote_ingestion.tables.total_rows import total_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +115,9 @@ class Computing:
         if computation is None or computation.mixed:
             return computation
         if asked.left_out:
-            if all(cells.count == 1 for cells in computation.cells):
-                return None  # the cell itself is quoted, without a doubt
+            is_found = form.kind not in (forms.HIGHEST, forms.LOWEST) and all(one.op == "=" for one in form.filters)
+            if is_found and all(cells.count == 1 for cells in computation.cells):
+                return None  # the words of its row find the cell, which is quoted without a doubt
             computation.doubts.append(words.tables.left_out.format(words=", ".join(asked.left_out)))
         if asked.read_as:
             said = ", ".join(f"{word} → {header}" for word, header in asked.read_as.items())
@@ -140,22 +139,9 @@ class Computing:
 
     def _given(self, at: int, form: Form) -> list[tuple[str, Any]] | None:
         table = self._engine.tables[at]
-        rows = self._engine.run(statement_of(table, form, self._totals(table)), most=MOST_LINES + 1)[1]
+        rows = self._engine.run(statement_of(table, form, total_rows(self._engine, table)), most=MOST_LINES + 1)[1]
         found = _results(rows, form)
         return (found[: form.most] if form.kind in (forms.HIGHEST, forms.LOWEST) and not form.sides else found) or None
-
-    def _totals(self, table: TableDescription) -> Totals:
-        """Return the rows of totals of a table: by their names, or by their first cell where they have none."""
-        naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
-        named = [text for text in texts_of(self._engine, table, naming) if is_total(text)] if naming else []
-        kept = self._engine.kept_columns(table)
-        texts = [f"t{column.number}" for column in table.columns if f"t{column.number}" in kept]
-        if not texts:
-            return Totals(naming, named)
-        nameless = f"t{naming} IS NULL" if naming else f"{texts[0]} IS NOT NULL"
-        statement = f"SELECT row, COALESCE({', '.join(texts)}) FROM {raw(table)} WHERE {nameless} ORDER BY row DESC"
-        found = self._engine.run(f"{statement} LIMIT {_MOST_NAMELESS}")[1]
-        return Totals(naming, named, sorted(row for row, text in found if text and is_total(text))[:_MOST_TOTALS])
 
     def _files(self) -> list[str]:
         return list(dict.fromkeys(table.filename for table in self._engine.tables))
@@ -186,6 +172,8 @@ class Computing:
                 self._nearest, self.why = rank, asked.why()
         best = max((form.known for _, form, _ in found), default=0)
         first = [one for one in found if one[1].known == best]
+        whole = [one for one in first if one[2].names_whole(one[1])]
+        first = whole if len(whole) == 1 else first
         return first[0] if len(first) == 1 and first[0][1].kind != forms.SEVERAL else None
 
     def subject(self, table: TableDescription) -> Subject:
@@ -252,7 +240,11 @@ class Computing:
 
     def _settled(self, table: TableDescription, form: Form | None) -> Form | None:
         """Decide whether a form means rows or groups, sums or means: where both give the same, else it is no form."""
-        if form is not None and form.needed and self._engine.run(lacking(table, form, self._totals(table)))[1]:
+        if (
+            form is not None
+            and form.needed
+            and self._engine.run(lacking(table, form, total_rows(self._engine, table)))[1]
+        ):
             return None
         if form is None or form.inner not in (forms.ROWS, forms.DISTINCT) or form.kind == forms.DIFFERENCE:
             return form
@@ -273,7 +265,7 @@ class Computing:
         return form if single else groups
 
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
-        totals = self._totals(table)
+        totals = total_rows(self._engine, table)
         lines = self._lines(table, form, where_of(form, totals, kept_name))
         if len(lines) > MOST_ROWS or not lines:
             return None
@@ -292,14 +284,13 @@ class Computing:
         if form.added and form.kind == forms.AVERAGE and len(lines) > 1:
             return None  # a mean of rows or of columns
         statement = statement_of(table, form, totals)
-        # One more, so that an equal that is left out is noticed.
-        ran = f"{statement} LIMIT {form.most + 1}" if ranked else statement
-        statement = checked(f"{statement} LIMIT {form.most}" if ranked else statement, self._views)
+        ran = f"{statement} LIMIT {MOST_LINES + 1}" if ranked else statement
         results = _results(self._engine.run(ran)[1], form)
-        if ranked:
-            if len(results) > form.most and results[form.most][1] == results[form.most - 1][1]:
-                return None
-            results = results[: form.most]
+        if ranked:  # those that are equal to the last one belong to it
+            last = [value for _, value in results[: form.most]][-1:]
+            form = replace(form, most=form.most + sum([value] == last for _, value in results[form.most :]))
+            results, statement = results[: form.most], f"{statement} LIMIT {form.most}"
+        statement = checked(statement, self._views)
         if not results or len(results) > MOST_LINES or all(value is None for _, value in results):
             return None
         computation = TableComputation(query=statement, formula=formula_of(table, form, words.tables))
@@ -339,12 +330,12 @@ class Computing:
         there = self._engine.kept_columns(table)
         number, text, own = (f"{kind}{form.measure}" if f"{kind}{form.measure}" in there else "NULL" for kind in "ntm")
         number = " + ".join([number, *(f"n{one}" if f"n{one}" in there else "NULL" for one in form.added)])
-        key = f"t{form.key}" if form.key else "''"
+        key = f"{'d' if form.by_day else 't'}{form.key}" if form.key else "''"
         statement = (
             f"SELECT row, {key}, {number}, {text}, {own} FROM {raw(table)}{where} ORDER BY row LIMIT {MOST_ROWS + 1}"
         )
         return [
-            _Line(row, str(key or ""), value, shown, str(unit or ""))
+            _Line(row, key_of(key), value, shown, str(unit or ""))
             for row, key, value, shown, unit in self._engine.run(statement)[1]
         ]
 
@@ -366,7 +357,7 @@ class Computing:
 def _results(rows: Sequence[Sequence[Any]], form: Form) -> list[tuple[str, Any]]:
     """Return the keys and values that a form's statement gave; of sides in order, none where one has no number."""
     if not form.is_ranking:
-        return [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in rows]
+        return [(key_of(row[0]) if len(row) > 1 else "", row[-1]) for row in rows]
     found = [(side.name, value) for side, value in zip(form.sides, rows[0], strict=True)]
     if any(value is None for _, value in found):
         return []

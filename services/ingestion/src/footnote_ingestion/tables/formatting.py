@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, time
 from functools import lru_cache
 from itertools import groupby
 
@@ -16,6 +17,7 @@ from footnote.types.v1.table_pb2 import (
 )
 from footnote_text import locales
 from footnote_text.a1 import column_letters
+from footnote_text.lexical import is_unspaced
 from google.protobuf.json_format import Parse
 
 from footnote_ingestion.tables import forms
@@ -133,6 +135,12 @@ def is_total(text: str) -> bool:
     return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in known)
 
 
+def may_be_total(text: str) -> bool:
+    """Return whether a text of two words ends in one for totals: "Länder gesamt", but also "La Somme"."""
+    parts = forms.tokens(text)
+    return len(parts) == 2 and not is_unspaced(parts[1][0]) and parts[1:] in _total_words().get(parts[1], ())
+
+
 def cells_of(table: TableDescription, column: int, rows: Sequence[int], own: Iterable[RowData]) -> ComputedCells:
     """Return the cells of a column in rows, as ranges of the sheet; `own` are the table's rows, from the document."""
     letters = column_letters(column - 1 + next((row.left for row in own), 0))
@@ -158,6 +166,13 @@ def written(value: float | None, unit: str, *, signed: bool = False) -> str:
     rounded = round(value, places)
     text = f"{int(rounded)}" if rounded == int(rounded) else f"{rounded:.{places}f}".rstrip("0")
     return (f"+{text}" if signed and rounded > 0 else text) + (f" {unit}" if unit else "")
+
+
+def key_of(value: object) -> str:
+    """Return a text or day that names a row, as the rows of a document have it."""
+    if isinstance(value, datetime):
+        return value.isoformat() if value.time() != time() else value.date().isoformat()
+    return str(value or "")
 
 
 def sentence(text: str) -> str:

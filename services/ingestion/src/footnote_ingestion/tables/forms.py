@@ -31,6 +31,8 @@ _VOWELS = frozenset("aeiou")
 _FEW = 2  # yes and no
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 """Where a new word begins in "unitPrice"."""
+BROKEN = re.compile(r"(?<=[^\W\d_])-\s(?=[^\W\d_])")
+"""Where a word was broken between two lines of a cell: "Rechts- mittel"."""
 
 
 @lru_cache(maxsize=65_536)
@@ -169,6 +171,7 @@ class Form:
     without the second; `inner` is then ROWS where each must be of a single row.
     A SHARE is what the rows that have `part` are of all rows, by the measure or, without one, by their number.
     The `added` columns are added to the measure, row by row.
+    `key` is a column of days where it is `by_day`, and of texts else.
     In `needed` columns, of texts or days, every row that counts must have something: else there is no such form.
     """
 
@@ -184,6 +187,7 @@ class Form:
     inner: str = TOTAL
     added: tuple[int, ...] = ()
     needed: tuple[int, ...] = ()
+    by_day: bool = False
 
     @property
     def measures(self) -> tuple[int, ...]:

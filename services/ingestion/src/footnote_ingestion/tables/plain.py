@@ -26,7 +26,8 @@ def of_rows(rows: Iterable[RowData], form: Form, totals: Totals) -> list[tuple[s
     if form.grouped or form.kind in (forms.TOTAL, forms.AVERAGE, forms.COUNT):
         found = _grouped(counted, form)
     else:
-        found = [(_text(row, form.key), _added(row, form)) for row in counted]
+        key = _day if form.by_day else _text
+        found = [(key(row, form.key), _added(row, form)) for row in counted]
         if form.kind != forms.ROWS:
             found = [one for one in found if one[1] is not None]
     if form.kind in (forms.HIGHEST, forms.LOWEST):
@@ -94,7 +95,7 @@ def _added(row: RowData, form: Form) -> float | None:
 
 def _day(row: RowData, column: int) -> str:
     cell = row.cells.get(column)
-    return str(cell.value)[:10] if cell is not None and cell.kind == "date" else ""
+    return str(cell.value) if cell is not None and cell.kind == "date" else ""
 
 
 def _fits(row: RowData, form: Form, totals: Totals) -> bool:
@@ -110,7 +111,7 @@ def _has(row: RowData, filters: Iterable[Filter]) -> bool:
             texts.setdefault(one.column, []).append(one.value)
             continue
         if one.op in ("from", "until"):
-            day = _day(row, one.column)
+            day = _day(row, one.column)[:10]
             if not day or (day < str(one.value)) == (one.op == "from"):
                 return False
             continue

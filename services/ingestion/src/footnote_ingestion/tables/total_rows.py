@@ -1,0 +1,40 @@
+"""Finds the rows of a table that hold totals, which no computation counts again."""
+
+from __future__ import annotations
+
+from footnote.types.v1.table_pb2 import COLUMN_TYPE_TEXT, TableDescription
+
+from footnote_ingestion.tables.engine import Engine
+from footnote_ingestion.tables.formatting import is_total, literal, may_be_total, raw, texts_of
+from footnote_ingestion.tables.forms import Totals
+
+_MOST_NAMELESS, _MOST_TOTALS = 1000, 100
+"""Rows without a name, from the end, that are looked through for totals; rows of totals that are left out."""
+
+
+def total_rows(engine: Engine, table: TableDescription) -> Totals:
+    """Return the rows of totals of a table: by their names, or by their first cell where they have none."""
+    naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
+    texts = texts_of(engine, table, naming) if naming else []
+    named = [text for text in texts if is_total(text)]
+    named += [text for text in texts if may_be_total(text) and _is_greatest(engine, table, naming, text)]
+    kept = engine.kept_columns(table)
+    columns = [f"t{column.number}" for column in table.columns if f"t{column.number}" in kept]
+    if not columns:
+        return Totals(naming, named)
+    nameless = f"t{naming} IS NULL" if naming else f"{columns[0]} IS NOT NULL"
+    statement = f"SELECT row, COALESCE({', '.join(columns)}) FROM {raw(table)} WHERE {nameless} ORDER BY row DESC"
+    found = engine.run(f"{statement} LIMIT {_MOST_NAMELESS}")[1]
+    return Totals(naming, named, sorted(row for row, text in found if text and is_total(text))[:_MOST_TOTALS])
+
+
+def _is_greatest(engine: Engine, table: TableDescription, naming: int, text: str) -> bool:
+    """Return whether most numbers of the rows with a name, as all but shares are, reach the sums of all others."""
+    kept = engine.kept_columns(table)
+    own = f"t{naming} = {literal(text)}"
+    columns = [f"n{column.number}" for column in table.columns if f"n{column.number}" in kept]
+    calls = [f"SUM({one}) FILTER ({own}) >= SUM({one}) FILTER (NOT ({own}))" for one in columns]
+    if not calls:
+        return False
+    (found,) = engine.run(f"SELECT {', '.join(calls)} FROM {raw(table)} WHERE t{naming} IS NOT NULL")[1]
+    return 2 * sum(one is True for one in found) > len(found)

@@ -1,0 +1,118 @@
+"""Questions with words that a table does not know: what may be left out is, and the answer says so; names never are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.table_pb2 import TableComputation
+from footnote_ingestion.tables.computing import Computing
+from footnote_ingestion.tables.formatting import may_be_total
+from support.table_engine import opened
+
+Compute = Callable[[str, str, str], TableComputation | None]
+
+GRANTS = """Beneficiary;Decided on;Amount
+Alba;2019-06-21;100
+Brio;2019-06-21;250
+Cora;2019-05-17;80
+Alba;2019-05-17;300
+"""
+CALLS = """Day,Calls - Total,Calls - Urgent,Calls - Urgent at night
+2020-03-31,90,9,5
+2020-04-01,100,10,8
+2020-04-02,120,20,2
+"""
+BIRTHS = ";;Total;Girls\n1963;May;10;4\n1963;June;12;7\n1964;May;20;9\n1964;June;22;11\n"
+PUPILS = "班级,姓名,选科,语文,数学\n1,马甲,物理,90,80\n1,马乙,历史,95,60\n3,马丙,物理,95,70\n3,马丁,历史,70,90\n"
+PLAN = "Line;Result 2010;Plan 2014;Plan 2015\n10 - Salaries;50;60;75\n11 - Transfers;30;20;90\n"
+TOWNS = "Town;Claims\nLyon;7\nNice;5\nRegion gesamt;12\n"
+
+
+@pytest.fixture
+def compute(tmp_path: Path) -> Compute:
+    """Computes an answer from a table of a file."""
+
+    def computed(text: str, question: str, locale: str) -> TableComputation | None:
+        with opened(tmp_path, file=text) as (engine, own):
+            return Computing(engine, own.of).answer(question, locale)
+
+    return computed
+
+
+@pytest.mark.parametrize(("table", "question", "locale", "said", "doubt"), [
+    (GRANTS, "How many subsidies were decided in June 2019?", "en", ": 2", "subsidies"),
+    (GRANTS, "Wie viele Zuschüsse gab es mit Decided im Juni 2019?", "de", ": 2", "Zuschüsse"),
+    (GRANTS, "How many subsidies come from decisions in June 2019?", "en", ": 2", "decisions → Decided on"),
+    (GRANTS, "Which beneficiary got the highest amount?", "en", "- Alba: 300", "got"),
+    (CALLS, "How many urgent calls came on 1 April 2020?", "en", ": 10", "came"),
+    (CALLS, "Average daily number of urgent calls in April 2020", "en", ": 15", "daily"),
+    (BIRTHS, "How many babies were born alive in total in 1964?", "en", ": 42", "babies, born, alive"),
+    (PUPILS, "选科为物理的学生有多少人？", "zh", "2", "学生"),
+    (PUPILS, "语文最高分是谁？", "zh", "- 马乙: 95\n- 马丙: 95", "分"),
+    (PUPILS, "3班的数学平均分是多少？", "zh", "80", "分"),
+    (PUPILS, "3班的数学平均分是多少？", "zh", "80", "3班 → 班级"),
+])  # fmt: skip
+def test_what_may_be_left_out_is_said(
+    compute: Compute, table: str, question: str, locale: str, said: str, doubt: str
+) -> None:
+    found = compute(table, question, locale)
+    assert found is not None
+    assert found.text.endswith(said)
+    assert found.confirmed
+    assert any(doubt in one for one in found.doubts)
+
+
+@pytest.mark.parametrize(("table", "question", "locale"), [
+    (GRANTS, "How many subsidies did Dora get in June 2019?", "en"),  # a name
+    (GRANTS, "Wie viele Zuschüsse bekam Dora im Juni 2019?", "de"),
+    (GRANTS, "How many people came in June 2019?", "en"),
+    (GRANTS, "How many big decisions in June 2019?", "en"),
+    (GRANTS, "How many subsidies are there?", "en"),  # of which nothing says what they are
+    (CALLS, "How many frogs came in April 2020?", "en"),  # each row is a day
+    (BIRTHS, "How many babies were born in 1964?", "en"),  # or of several months
+    (GRANTS, "Total tax of Alba in June 2019", "en"),  # of the tax, which is no column
+    (PUPILS, "马甲的体育成绩是多少？", "zh"),
+    (PUPILS, "马戊有多少人？", "zh"),
+])  # fmt: skip
+def test_what_would_change_the_answer_is_not_left_out(compute: Compute, table: str, question: str, locale: str) -> None:
+    assert compute(table, question, locale) is None
+
+
+@pytest.mark.parametrize(("table", "question", "said"), [
+    (CALLS, "How many calls in total were there in April 2020?", ": 220"),
+    (CALLS, "On which day were the most urgent calls?", "- 2020-04-02: 20"),
+    (PLAN, "How much higher are Transfers in Plan 2015 than in Result 2010?", ": 60"),
+    (PLAN, "How much lower are Transfers in Result 2010 than in Plan 2014?", ": -10"),
+    (TOWNS, "Which town has the most claims?", "- Lyon: 7"),
+    ("Fiscal 2022,Opened,Closed\nSpring,10,4\nAutumn,15,2\n", "How many opened in total in fiscal 2022?", ": 25"),
+])  # fmt: skip
+def test_whole_names_periods_and_days_are_told_apart(compute: Compute, table: str, question: str, said: str) -> None:
+    found = compute(table, question, "en")
+    assert found is not None
+    assert found.text.removesuffix("\n").endswith(said) or said in found.text
+    assert found.confirmed
+    assert not found.doubts
+
+
+def test_a_period_that_is_not_the_table_s_is_not_passed_over(compute: Compute) -> None:
+    assert (
+        compute("Fiscal 2022,Opened\nSpring,10\nAutumn,15\n", "How many opened in total in fiscal 2021?", "en") is None
+    )
+
+
+@pytest.mark.parametrize(("text", "total"), [
+    ("Länder gesamt", True), ("La Somme", True), ("Alle Länder gesamt", False), ("王总", False), ("Paris", False),
+])  # fmt: skip
+def test_a_row_may_be_named_as_one_of_totals_at_its_end(text: str, total: bool) -> None:
+    assert may_be_total(text) is total
+
+
+@pytest.mark.parametrize(("last", "said"), [("12", ": 12"), ("3", ": 15")])
+def test_a_row_so_named_is_one_of_totals_if_it_holds_the_sum_of_the_others(
+    compute: Compute, last: str, said: str
+) -> None:
+    found = compute(TOWNS.replace("12", last).replace("Region gesamt", "La Somme"), "Total claims", "en")
+    assert found is not None
+    assert found.text.endswith(said)
