@@ -119,10 +119,7 @@ class Settings(BaseSettings):
         description="Seconds for the headers of an HTTP request, or for the handshake of a gRPC connection.",
     )
     keep_alive_seconds: float = Field(
-        default=75.0,
-        gt=0,
-        description="Seconds that an idle HTTP connection stays open; longer than a proxy in front keeps it (60 of "
-        "nginx), which would send requests into a closing one.",
+        default=75.0, gt=0, description="Seconds that an idle HTTP connection stays open; above a proxy's (nginx: 60)."
     )
     write_seconds: float = Field(
         default=60.0, gt=0, description="Seconds after which a caller that does not read its response is disconnected."

@@ -1,7 +1,7 @@
 """Retry policy: which calls may be retried, when, and after which delay.
 
 A method may be retried if its contract says NO_SIDE_EFFECTS or IDEMPOTENT, or if it takes a `request_id`, under which
-the server acts only once. Two kinds of call are not: those whose response tells a secret only once, and changes under
+the server acts only once. Two kinds of call are not: those whose response shows a secret only once, and changes under
 an etag, which the first attempt has changed. UNAVAILABLE is retried with exponential backoff. RESOURCE_EXHAUSTED is
 retried only if the server states a delay: a rate limit passes, a quota does not.
 """

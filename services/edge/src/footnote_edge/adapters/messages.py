@@ -89,12 +89,10 @@ class MessageTable:
 
     async def last_answers(self, conversation_ids: Sequence[str]) -> dict[str, str]:
         """Return the id of the last answer in each conversation, by its place there."""
-        place = {"partition_by": MessageRow.conversation_id, "order_by": (standing.desc(), MessageRow.sequence.desc())}
-        ranked = (
-            select(MessageRow.conversation_id, MessageRow.id, func.row_number().over(**place).label("rank"))
-            .where(MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, CURRENT)
-            .subquery()
-        )
+        order = (standing.desc(), MessageRow.sequence.desc())
+        rank = func.row_number().over(partition_by=MessageRow.conversation_id, order_by=order).label("rank")
+        wanted = MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, CURRENT
+        ranked = select(MessageRow.conversation_id, MessageRow.id, rank).where(*wanted).subquery()
         query = select(ranked.c.conversation_id, ranked.c.id).where(ranked.c.rank == 1)
         async with self._sessions() as session:
             return {row[0] or "": row[1] for row in (await session.execute(query)).all()}

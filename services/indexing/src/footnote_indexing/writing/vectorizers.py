@@ -54,7 +54,7 @@ class Vectorizer:
     def keys(self, audience: Audience, texts: Sequence[str]) -> list[str]:
         """Return the cache's keys: SHA-256 of provider, model, dimensions, settings, audience and text.
 
-        The audience is part of it because a hit costs no tokens, which tells its caller that somebody has the text.
+        The audience is part of it because a hit costs no tokens, which shows its caller that somebody has the text.
         """
         prefix = self._prefix.copy()
         prefix.update(sha256(repr(audience).encode("utf-8", "surrogatepass")).digest())

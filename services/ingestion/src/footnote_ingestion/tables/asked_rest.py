@@ -24,7 +24,7 @@ _LONGEST_NOUN = 4
 
 
 class AskedRest(AskedWords):
-    """What remains of a question's words; `counts_unknown` tells that the noun which is counted was left out."""
+    """What remains of a question's words; `counts_unknown` says that the noun which is counted was left out."""
 
     counts_unknown = False
 
