@@ -101,7 +101,9 @@ def test_rows_by_columns_of_years_and_of_months() -> None:
     assert found is not None
     assert found.filters == [Filter(1, "==", 2024.0), Filter(2, "=", "March")]
     assert form("Total turnover in April 2024", LONG) is None
-    assert form("Total turnover after 2023", LONG) is None
+    found = form("Total turnover after 2023", LONG)
+    assert found is not None
+    assert found.filters == [Filter(1, ">", 2023.0)]
 
 
 SCORES = Subject(

@@ -30,6 +30,12 @@ PLAN = "Line;Result 2010;Plan 2014;Plan 2015\n10 - Salaries;50;60;75\n11 - Trans
 TOWNS = "Town;Claims\nLyon;7\nNice;5\nRegion gesamt;12\n"
 
 
+PLANTS = "Site;Country;Ammonia;Steel\nUlm;Germany;20;3\nBonn;Germany;5;\nLille;France;7;1\nLodz;Poland;8;2\n"
+PIB = "Fecha,PIB\n2017,10\n2018,14\n2019,12\n2020,9\n"
+ISLES = "Year,Group,Births\n2019,Alba,5\n2019,Brio,6\n2020,Alba,7\n2020,Brio,1\n"
+CARS = "Name;Type;Weight\nAxo;Van;3900\nBex;Sedan;4000\nCid;Van;3000\nDor;Sedan;3100\n"
+
+
 @pytest.fixture
 def compute(tmp_path: Path) -> Compute:
     """Computes an answer from a table of a file."""
@@ -50,6 +56,7 @@ def compute(tmp_path: Path) -> Compute:
     (CALLS, "Average daily number of urgent calls in April 2020", "en", ": 15", "daily"),
     (BIRTHS, "How many babies were born alive in total in 1964?", "en", ": 42", "babies, born, alive"),
     (PUPILS, "选科为物理的学生有多少人？", "zh", "2", "学生"),
+    (CARS, "Which vans have a weight above 3700?", "en", "\n- Axo: 3900", "vans → Van"),
     (PUPILS, "语文最高分是谁？", "zh", "- 马乙: 95\n- 马丙: 95", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "3班 → 班级"),
@@ -86,6 +93,9 @@ def test_what_would_change_the_answer_is_not_left_out(compute: Compute, table: s
     (PLAN, "How much higher are Transfers in Plan 2015 than in Result 2010?", ": 60"),
     (PLAN, "How much lower are Transfers in Result 2010 than in Plan 2014?", ": -10"),
     (TOWNS, "Which town has the most claims?", "- Lyon: 7"),
+    (PLANTS, "How many ammonia sites are in Germany?", "Number of rows where Country = Germany: 2"),
+    (PLANTS, "How much ammonia in total is in Germany?", ": 25"),
+    (PLANTS, "Total ammonia over all countries", ": 40"),
     ("Fiscal 2022,Opened,Closed\nSpring,10,4\nAutumn,15,2\n", "How many opened in total in fiscal 2022?", ": 25"),
 ])  # fmt: skip
 def test_whole_names_periods_and_days_are_told_apart(compute: Compute, table: str, question: str, said: str) -> None:
@@ -94,6 +104,29 @@ def test_whole_names_periods_and_days_are_told_apart(compute: Compute, table: st
     assert found.text.removesuffix("\n").endswith(said) or said in found.text
     assert found.confirmed
     assert not found.doubts
+
+
+@pytest.mark.parametrize(("table", "question", "locale", "said"), [
+    (PIB, "¿En qué año fue más alto el PIB?", "es", "- 2018: 14"),
+    (PIB, "In welchem Jahr war der PIB am niedrigsten?", "de", "- 2020: 9"),
+    (PIB, "¿Cuál fue el PIB medio de 2018 a 2020?", "es", ": 11.67"),
+    (PIB, "PIB total since 2019", "en", ": 21"),
+    (PIB, "How much lower was the PIB in 2020 than in 2018?", "en", "2020 minus 2018: -5"),
+    (PIB, "PIB total in all years", "en", ": 45"),
+    (ISLES, "In which year were births of Alba highest?", "en", "- 2020: 7"),
+    (ISLES, "In which year were births highest?", "en", ""),  # of a group, or of all
+])  # fmt: skip
+def test_a_column_of_years_names_rows(compute: Compute, table: str, question: str, locale: str, said: str) -> None:
+    found = compute(table, question, locale)
+    assert (found is not None) is bool(said)
+    if found is not None:
+        assert found.text.endswith(said)
+        assert found.confirmed
+        assert not found.doubts
+
+
+def test_a_column_that_says_of_which_kind_rows_are_narrows_them(compute: Compute) -> None:
+    assert compute(PLANTS, "How many steel sites are in Germany?", "en") is None
 
 
 def test_a_period_that_is_not_the_table_s_is_not_passed_over(compute: Compute) -> None:

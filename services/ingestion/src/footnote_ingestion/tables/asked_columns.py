@@ -45,6 +45,18 @@ class AskedColumns(AskedRest):
         )
         return narrows and not all(of_name(name, self._language) for name in names)
 
+    def _is_of_noun(self, form: Form, by_header: Mapping[int, set[int]]) -> bool:
+        """Return whether what is measured only says of which kind the rows are: "how many ammonia plants"."""
+        own, after = by_header.get(form.measure, set()), self._counted + 1
+        while after in own:
+            after += 1
+        filtered = {one.column for one in form.filters}
+        named = any(
+            after in places for one, places in by_header.items()
+            if one in self._subject.values and one not in filtered
+        )  # fmt: skip
+        return self._counted in own and (named or self._taken.get(after) == "about")
+
     def _of_name(self) -> set[int]:
         """Return the places of words that the table's name or its file's has, also where columns have them."""
         name = tokens(self._subject.about)
@@ -75,16 +87,17 @@ class AskedColumns(AskedRest):
         numeric = {
             column: sum(2 if self._asked[place] in self._name(column) else 1 for place in places)
             for column, places in by_header.items()
-            if column in self._subject.numeric
+            if column in self._subject.numeric - self._times
             and (self._is_whole(column) or not any(places <= one for one in narrowed))
         }
         if not numeric:
+            rest = self._subject.numeric - self._times
             if any(self._may_be_numbers(column) for column in by_header):
                 return None  # it is asked about, and not the only column of numbers
             totals = [one for one in self._subject.numeric if TOTAL in said and self._is_named_total(one)]
             if len(totals) == 1:
                 return totals[0]
-            return next(iter(self._subject.numeric)) if len(self._subject.numeric) == 1 else 0
+            return next(iter(rest)) if len(rest) == 1 else 0
         best = max(numeric.values())
         first = [column for column, hits in numeric.items() if hits == best]
         # "Orders in total" are of "Orders - Total", and not of "Orders - Paid".
@@ -95,7 +108,7 @@ class AskedColumns(AskedRest):
         texts = {one.column for one in filters}
         if any(
             by_header[first[0]] <= places for column, places in by_header.items()
-            if column != first[0] and numeric.get(column, best) == best
+            if column != first[0] and numeric.get(column, best) == best and column not in self._times
             and not (column in texts and by_header[first[0]] < places)
             and not (is_whole and column in numeric and not self._is_whole(column))
         ):  # fmt: skip

@@ -158,9 +158,10 @@ class AskedPeriods:
         elif self._subject.dates:
             self._rows(made, by_header)
         elif self._side or self._is_range:
+            self._run_of_years(made)
             self._run_of_rows(made)
         elif self._subject.years or self._texts() is not None:
-            self._named_rows(made)
+            self._named_rows(made, compares=compares)
         if not made.columns and not made.filters and not made.several:
             made.unknown += said
         return made
@@ -323,6 +324,16 @@ class AskedPeriods:
         ]  # fmt: skip
         return found[0] if len(found) == 1 else None
 
+    def _run_of_years(self, made: Placed) -> None:
+        """Find the rows of a range by the one column of years."""
+        if len(self._subject.years) != 1 or any(one.unit != YEAR for one in self._periods):
+            return
+        (column,) = self._subject.years
+        first, last = (float(one.year) for one in (self._periods[0], self._periods[-1]))
+        one_end = {"after": (">", first), "since": (">=", first), "before": ("<", first), "until": ("<=", first)}
+        ends = [one_end[self._side]] if self._side else [(">=", first), ("<=", last)]
+        made.filters += [Filter(column, op, year) for op, year in ends]
+
     def _run_of_rows(self, made: Placed) -> None:
         """Find the rows of a range by the column of names of periods: both ends must be there, in periods of a kind."""
         column = self._texts()
@@ -336,13 +347,16 @@ class AskedPeriods:
         first, last = (list(own.values())[end[0]].order for end in ends if end)
         made.filters += [Filter(column, "=", one) for one, period in own.items() if first <= period.order <= last]
 
-    def _named_rows(self, made: Placed) -> None:
-        """Find rows by a column of years, a column of names of periods, or both."""
+    def _named_rows(self, made: Placed, *, compares: bool) -> None:
+        """Find rows by a column of years, a column of names of periods, or both; two years only to compare them."""
         column, years = self._texts(), sorted(self._subject.years)
         if len(years) > 1:
             made.several += [self._subject.headers[one] for one in years]
             return
         wanted = self._periods
+        if years and compares and len({one.year for one in wanted}) == 2 and {one.unit for one in wanted} == {YEAR}:
+            made.filters += [Filter(years[0], "==", float(one.year)) for one in wanted]
+            return
         if years and len({one.year for one in wanted}) == 1 and wanted[0].year:
             made.filters.append(Filter(years[0], "==", float(wanted[0].year)))
             wanted = [replace(one, year=0) for one in wanted if one.unit != YEAR]

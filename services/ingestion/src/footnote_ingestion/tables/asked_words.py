@@ -38,12 +38,12 @@ from footnote_ingestion.tables.forms import (
     units,
 )
 from footnote_ingestion.tables.mentions import SHORTEST_RUN, longest_run
-from footnote_ingestion.tables.periods import nouns_of_days
+from footnote_ingestion.tables.periods import DAY, YEAR, nouns_of
 from footnote_ingestion.tables.territories import named, territory_of
 
 _MEASURING = frozenset({TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, DISTINCT, SHARE})
 """Forms beside whose words stands what is added up, counted or compared."""
-_LONG = 5
+_LONG, _SHORTEST = 5, 4
 _SHORTEST_BEGINNING = 4
 
 
@@ -69,6 +69,7 @@ class AskedWords:
         self._leaves_out = leaves_out
         self._likened = likened or {}
         self._of_measures: set[int] = set()
+        self._times: set[int] = set()
         self._words_of_forms: set[str] = set()
         self._starts: dict[Filter, int] = {}
         self._counted = -1
@@ -212,11 +213,18 @@ class AskedWords:
         single = {(column, value): tokens(value) for column, values in self._subject.values.items() for value in values}
         for place in self._free():
             word = self._asked[place]
-            if len(word) < _LONG or place in self._capitals or word in self._stop or is_unspaced(word[0]):
+            if (
+                len(word) < (_SHORTEST if self._leaves_out else _LONG)
+                or place in self._capitals
+                or word in self._stop
+                or is_unspaced(word[0])
+            ):
                 continue
             near = [key for key, parts in single.items() if len(parts) == 1 and alike(word, parts[0])]
             if len(near) == 1:
                 self._take([place], "value")
+                if len(word) < _LONG:
+                    self.read_as[word] = near[0][1]
                 found.append(Filter(near[0][0], "=", near[0][1]))
         return found
 
@@ -239,6 +247,7 @@ class AskedWords:
                 for start, end in there:
                     hits.setdefault(column, set()).update(range(start, end))
         self._shortened(hits)
+        self._years(hits)
         for parts, column in self._likened.items():
             for start, end in self._places(parts, exact=True, over=()):
                 hits.setdefault(column, set()).update(range(start, end))
@@ -251,6 +260,15 @@ class AskedWords:
         for places in hits.values():
             self._take(places, "header")
         return hits
+
+    def _years(self, hits: dict[int, set[int]]) -> None:
+        """Add the words for a year, which mean the one column whose numbers are years; it is not measured."""
+        nouns = nouns_of(YEAR, self._language) if len(self._subject.years) == 1 else ()
+        for place in self._free():
+            if self._asked[place] in nouns:
+                (column,) = self._subject.years
+                hits.setdefault(column, set()).add(place)
+                self._times.add(column)
 
     def _shortened(self, hits: dict[int, set[int]]) -> None:
         """Add the words that a column's name shortens, or that one of several columns of days begins with.
@@ -294,7 +312,7 @@ class AskedWords:
         """Take "days" in "how many days" where each row is another day."""
         place = said.get(COUNT, len(self._asked))
         if self._subject.daily and place in self._free():
-            nouns = nouns_of_days(self._language)
+            nouns = nouns_of(DAY, self._language)
             self._take([place] if self._asked[place] in nouns else [], "said")
 
     def _choices(self, said: Mapping[str, int]) -> list[int]:

@@ -14,6 +14,7 @@ from footnote_text.lexical import fold
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.forms import Filter, Form, Side
 from footnote_ingestion.tables.mentions import Asked, Mentions
+from footnote_ingestion.tables.periods import is_year
 
 _MOST_MEASURES, _MOST_CHOICES, _MOST_NUMBERS = 6, 8, 3
 _MOST_KEYS = 3
@@ -176,7 +177,9 @@ def _of_measure(
         at = number.places[0]
         if (value := number.among(subject.measures.get(measure, Measure()))) is None:
             continue
-        for op in (">", "<"):
+        for op, said in ((">", "above"), ("<", "below")):
+            if is_year(asked.tokens, at) and asked.said.get(said, (0, -1))[1] not in (at, at - 1):
+                continue  # a year is a limit only where words before it say so
             limit = Filter(measure, op, value)
             for kind in (forms.ROWS, forms.COUNT):
                 form = Form(kind, measure, key, filters=[*filters, limit])

@@ -48,7 +48,7 @@ from footnote_ingestion.tables.formatting import (
     written,
 )
 from footnote_ingestion.tables.forms import Form, Subject, Totals
-from footnote_ingestion.tables.periods import FIRST_YEAR, LAST_YEAR, is_year
+from footnote_ingestion.tables.periods import FIRST_YEAR, LAST_YEAR, YEAR, is_year, nouns_of
 from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
 from footnote_ingestion.tables.total_rows import total_rows
@@ -86,7 +86,8 @@ class Computing:
         if reading is not None and (read := self._read(question, locale, reading)) is not None:
             return read
         asked = forms.tokens(question)
-        self._names_year = any(is_year(asked, at) for at in range(len(asked)))
+        nouns = {noun for code in (locale, detect(question)) for noun in nouns_of(YEAR, code)}
+        self._names_year = any(is_year(asked, at) or word in nouns for at, word in enumerate(asked))
         named = [one for one in self._files() if forms.place_in(asked, forms.tokens(one)) >= 0]
         named.sort(key=lambda one: forms.place_in(asked, forms.tokens(one)))
         # A short question's language is a guess: the other locales are tried after the likely ones.

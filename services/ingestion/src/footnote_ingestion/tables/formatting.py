@@ -169,7 +169,9 @@ def written(value: float | None, unit: str, *, signed: bool = False) -> str:
 
 
 def key_of(value: object) -> str:
-    """Return a text or day that names a row, as the rows of a document have it."""
+    """Return a text, day or year that names a row, as the rows of a document have it."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
     if isinstance(value, datetime):
         return value.isoformat() if value.time() != time() else value.date().isoformat()
     return str(value or "")
