@@ -40,12 +40,14 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
     WatchDocumentRequest,
 )
+from footnote.edge.v1.vectors_pb2 import DeleteVectorsRequest
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, ChatMessage, MemoryMessage
 from footnote.types.v1.collection_pb2 import ACCESS_READ, VISIBILITY_PRIVATE, Collection, Grant
 from footnote_edge.app import build
 from footnote_edge.asking import answer_access
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.doubles.stages import World, serve_doubles
@@ -55,6 +57,8 @@ pytestmark = pytest.mark.full
 
 MADE = ("cited", "uncited", "interrupted", "derived", "rewritten", "regenerated", "withheld", "given back")
 HAPPENED = ("unshared", "document deleted", "collection deleted")
+UNTOLD = ("row deletion cut", "row expired", "document expired")
+"""What happens without a word to edge, which finds it by a comparison."""
 TO_MODELS = ("PlanQuery", "Retrieve", "SearchMemory", "RewriteQuestion", "BuildPrompt", "Generate", "GenerateTitle")
 
 
@@ -86,12 +90,18 @@ class Case:
         """Upload the document, and create the text."""
         grants = [Grant(user_id="rita", access=ACCESS_READ)]
         collection = Collection(name=self.name, visibility=VISIBILITY_PRIVATE, grants=grants)
-        await self.owner.call("CreateCollection", CreateCollectionRequest(collection=collection))
-        head = UploadMetadata(collection=self.name, filename="a.txt")
-        text = f"{self.topic} tells {self.mark}.".encode()
-        parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=text)]
-        self.document = (await self.owner.call("UploadDocument", iter(parts))).document.id
-        await self.owner.call("WatchDocument", WatchDocumentRequest(document_id=self.document))
+        made = await self.owner.call("CreateCollection", CreateCollectionRequest(collection=collection))
+        text = f"{self.topic} tells {self.mark}."
+        if self.happened.startswith("row"):
+            self.document = f"docs/{self.topic}#1"
+            row = Chunk(document_id=self.document, text=text, filename=self.document, revision=1, tenant_id="t")
+            row.id, row.collection_id, row.collection = f"{self.document}:0", made.collection.id, self.name
+            self.world.chunks[self.document] = [row]
+        else:
+            head = UploadMetadata(collection=self.name, filename="a.txt")
+            parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=text.encode())]
+            self.document = (await self.owner.call("UploadDocument", iter(parts))).document.id
+            await self.owner.call("WatchDocument", WatchDocumentRequest(document_id=self.document))
         made = await self.reader.call("CreateConversation", CreateConversationRequest(collections=[self.name]))
         self.talk = made.conversation.id
         await getattr(self, f"_{self.made.replace(' ', '_')}")()
@@ -162,9 +172,21 @@ class Case:
             await self.owner.call("UpdateCollection", change)
         elif self.happened == "document deleted":
             await self.owner.call("DeleteDocument", DeleteDocumentRequest(document_id=self.document))
+        elif self.happened == "row deleted":
+            await self._delete_row()
+        elif self.happened == "row deletion cut":
+            self.world.fails_after["DeleteVectors"] = DeadlineExceeded("It takes too long")
+            with pytest.raises(DeadlineExceeded):
+                await self._delete_row()
+        elif self.happened.endswith("expired"):
+            self.world.chunks.pop(self.document)
+            self.world.documents.pop(self.document, None)
         else:
             gone = await self.owner.call("DeleteCollection", DeleteCollectionRequest(collection=self.name))
             await ended(self.owner.stub, gone.operation, tuple(self.owner.headers.items()))
+
+    async def _delete_row(self) -> None:
+        await self.owner.call("DeleteVectors", DeleteVectorsRequest(collection=self.name, ids=[self.document]))
 
     async def seen(self) -> list[str]:
         """Return where the text is still seen."""
@@ -273,7 +295,26 @@ async def test_nothing_outlives_what_it_was_made_of(running: tuple[Served, World
         pytest.fail(f"{len(left)} of {places} places:\n" + "\n".join(left), pytrace=False)
 
 
-@pytest.mark.parametrize("happened", HAPPENED)
+@pytest.mark.parametrize("happened", UNTOLD)
+async def test_what_goes_without_a_word_is_found(monkeypatch: pytest.MonkeyPatch, happened: str) -> None:
+    if happened != "row deletion cut":
+        monkeypatch.setenv("FOOTNOTE_EDGE_COMPARE_SECONDS", "0.2")
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
+    world = World()
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        stays = Case(served, world, "cited", happened, 2)
+        await stays.prepare()
+        case = Case(served, world, "derived", happened, 1)
+        await case.prepare()
+        await case.happen()
+        async with asyncio.timeout(60):
+            while case.mark in str(case.stored()):  # noqa: ASYNC110 - only the database knows
+                await asyncio.sleep(0.05)
+        assert await case.seen() == []
+        assert stays.mark in str(stays.stored())
+
+
+@pytest.mark.parametrize("happened", [*HAPPENED, "row deleted"])
 @pytest.mark.parametrize("looked_after", [True, False])
 async def test_an_answer_ends_when_what_it_is_made_of_goes(
     running: tuple[Served, World], monkeypatch: pytest.MonkeyPatch, happened: str, looked_after: bool

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2 import FindVectorsRequest
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.adapters.row_ledger import RowTable
 from footnote_indexing.app import build
-from footnote_kit.errors import Aborted, FootnoteError
+from footnote_kit.access import system_scope
+from footnote_kit.errors import Aborted, FootnoteError, NotFound, PermissionDenied
 from footnote_kit.testing import serve_app
 from footnote_store.store import VectorStore
 from sqlalchemy.engine import Engine
@@ -133,3 +135,19 @@ async def test_many_rows_take_as_many_statements_as_few(client: Client) -> None:
         assert statements < few + 100  # the sweeper's are among them
     finally:
         sa.event.remove(Engine, "before_cursor_execute", count)
+
+
+async def test_rows_that_are_there_are_found_by_edge_alone(client: Client) -> None:
+    """A row that has expired is there until it is removed: a clock that is set ahead for a moment loses none."""
+    made = await client.create("there", embedding={"provider": "none", "dimensions": 2}, ttl={"seconds": 1})
+    await adding(client, "there", rows(2))
+    system = system_scope("another tenant", "edge")
+    wanted = FindVectorsRequest(scope=system, collection_id=made.id, vector_ids=["r0", "r9", f"{made.id}/r1"])
+    assert set((await client.upkeep.FindVectors(wanted)).vector_ids) == {"r0", f"{made.id}/r1"}
+    with pytest.raises(PermissionDenied):
+        await client.upkeep.FindVectors(FindVectorsRequest(scope=client.scope, collection_id=made.id))
+    with pytest.raises(NotFound):
+        await client.upkeep.FindVectors(FindVectorsRequest(scope=system, collection_id="another"))
+    async with asyncio.timeout(60):
+        while (await client.upkeep.FindVectors(wanted)).vector_ids:  # noqa: ASYNC110 -- no event tells
+            await asyncio.sleep(0.1)

@@ -70,6 +70,8 @@ class World:
     """What IndexMessages names as the embedder of its vectors."""
     recalled: list[ans.MemoryMessage] = field(default_factory=list)
     failures: dict[str, FootnoteError] = field(default_factory=dict)
+    fails_after: dict[str, FootnoteError] = field(default_factory=dict)
+    """What one call of a method ends with, although it is done."""
     calls: list[tuple[str, Any]] = field(default_factory=list)
     gates: dict[str, Any] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
@@ -522,6 +524,10 @@ class Indexing(idx_grpc.IndexingServiceServicer):
     async def DeleteVectors(self, request: Any, context: Any) -> idx.DeleteVectorsResponse:
         await self.world.enter("DeleteVectors", request)
         self._find(request.scope, request.collection, Access.WRITE)
+        for one in request.ids:
+            self.world.chunks.pop(one, None)
+        if (error := self.world.fails_after.pop("DeleteVectors", None)) is not None:
+            raise error
         return idx.DeleteVectorsResponse(deleted=len(request.ids))
 
     async def AuthorizeCollections(self, request: Any, context: Any) -> idx.AuthorizeCollectionsResponse:
@@ -556,6 +562,13 @@ class Indexing(idx_grpc.IndexingServiceServicer):
             documents=[idx_upkeep.IndexedDocument(document_id=one.id, revision=one.indexed_revision) for one in there],
             instance="double",
         )
+
+    async def FindVectors(self, request: Any, context: Any) -> idx_upkeep.FindVectorsResponse:
+        await self.world.enter("FindVectors", request)
+        if request.collection_id not in self.world.collections:
+            raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
+        there = [one for one in request.vector_ids if one in self.world.chunks]
+        return idx_upkeep.FindVectorsResponse(vector_ids=there)
 
     async def CountMissingVectors(self, request: Any, context: Any) -> idx_upkeep.CountMissingVectorsResponse:
         await self.world.enter("CountMissingVectors", request)

@@ -32,6 +32,7 @@ class Both:
     provider_is_away: bool = False
     collections: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
+    compared: int = 0
 
     async def ListDocuments(self, request: Any, **more: Any) -> ingestion.ListDocumentsResponse:
         wanted = [one for one in self.documents.values() if not request.states or one.state in request.states]
@@ -87,6 +88,9 @@ class Both:
         self.renewed.append(document.id)
         return document
 
+    async def compare(self) -> None:
+        self.compared += 1
+
     async def process(self, document: Document) -> None:
         pass
 
@@ -117,7 +121,7 @@ async def test_what_is_searched_is_what_is_recorded(
     document = Document(id="d", state=state, revision=5, indexed_revision=recorded)
     both = Both({"d": document}, {"d": searched} if searched else {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings()))).run()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
     assert not both.removed_for_good, "indexing would refuse the new revision"
     assert both.restored == ["d"] * (state == DOCUMENT_STATE_ERROR and removed)
@@ -130,7 +134,7 @@ async def test_what_is_searched_again_instead_is_removed_unless_it_is_recorded(
     document = Document(id="d", state=DOCUMENT_STATE_ERROR, revision=5, indexed_revision=recorded)
     both = Both({"d": document}, {"d": 4}, replaced={"d": 2})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings()))).run()
     assert both.searched == left
     assert not both.removed_for_good
 
@@ -141,7 +145,7 @@ async def test_a_provider_that_is_away_holds_up_no_other_repair() -> None:
     }
     both = Both(failed, {}, provider_is_away=True)
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings()))).run()
     assert both.restored == ["a", "b"]
 
 
@@ -149,7 +153,7 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
     running = {name: Document(id=name, state=DOCUMENT_STATE_PROCESSING, revision=1) for name in ("a", "b")}
     both = Both(dict(running), {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings())))
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings())))
     await check.run()
     for name, renewed in (("a", []), ("b", ["a", "b"])):
         running[name].state, running[name].indexed_revision = DOCUMENT_STATE_INDEXED, 1
@@ -163,7 +167,7 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
 async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_again() -> None:
     both = Both({}, {}, collections=["back", "other"])
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings())))
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings())))
     await check.run()
     assert both.collections == ["other"]
     both.collections.append("back")
@@ -174,7 +178,7 @@ async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_agai
 async def test_a_collection_that_has_the_id_of_a_deleted_one_as_its_name_is_not_deleted() -> None:
     both = Both({}, {}, collections=["new"], named={"gone": "new"})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings()))).run()
     assert both.collections == ["new"]
 
 
@@ -191,7 +195,7 @@ async def test_documents_of_a_lost_collection_are_processed_again_so_that_they_s
         {},
     )
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings()))).run()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings()))).run()
     assert both.renewed == ["lost"]
 
 
@@ -199,7 +203,7 @@ async def test_a_check_of_what_has_ended_that_fails_is_made_again(monkeypatch: p
     running = Document(id="a", state=DOCUMENT_STATE_PROCESSING, revision=1)
     both = Both({"a": running}, {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, Settings())))
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings())))
     await check.run()
     running.state, running.indexed_revision = DOCUMENT_STATE_INDEXED, 1
     with monkeypatch.context() as away:

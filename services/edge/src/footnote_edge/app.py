@@ -46,6 +46,7 @@ from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.interrupted_work import InterruptedWork
 from footnote_edge.documents.polling import AdaptivePolling, MissingVectors
 from footnote_edge.documents.reconcile import Reconciler
+from footnote_edge.documents.row_deletion import RowDeletion
 from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.views import DocumentViews
 from footnote_edge.documents.watch import DocumentWatches
@@ -162,6 +163,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator, bac
         chunks=chunks,
         starters=Starters(base.stages, library.documents, chunks, gateway.quotas.meter, call),
         document_deletion=library.document_deletion,
+        row_deletion=RowDeletion(base.stages, library.vanished, history.forgetting, work.jobs, call),
         document_canceller=DocumentCanceller(base.stages, library.documents, work.interruptions, base.bus, call),
         document_editor=DocumentEditor(base.stages, library.documents, library.collections, base.bus, call),
         watches=DocumentWatches(
@@ -203,7 +205,9 @@ def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ..
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
-    consistency = ConsistencyCheck(stages, jobs, work.renewing, base.operations, work.restoring, settings)
+    consistency = ConsistencyCheck(
+        stages, jobs, work.renewing, base.operations, work.restoring, library.vanished, settings
+    )
     reconciler = Reconciler(stages, jobs, consistency, settings)
     work.leases.on_orphans = lambda: jobs.run_in_background(reconciler.take_up())
     repair = ChunkRepair(stages, jobs, work.renewing, settings)

@@ -54,6 +54,7 @@ from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.upload_batches import UploadBatches
+from footnote_edge.documents.vanished import VanishedOrigins
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.keys import ApiKeys
@@ -253,6 +254,7 @@ class Library:
     uploads: UploadBatches
     many: ManyUploads
     document_deletion: DocumentDeletion
+    vanished: VanishedOrigins
     operations: Operations
     sources: Sources
     schedule: Schedule
@@ -271,6 +273,7 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
     many = ManyUploads(stages, documents, collections, quotas, settings)
     uploads = UploadBatches(documents, many)
     document_deletion = DocumentDeletion(stages, documents, jobs, history.forgetting, bus, call)
+    vanished = VanishedOrigins(stages, history.withholding.origins, history.forgetting, jobs, call)
     operations = Operations(
         base.operations,
         jobs,
@@ -285,7 +288,9 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
     )
     sources = _sources(base, work, collections, documents, uploads, document_deletion, operations, request_ids)
     evaluations = Evaluations(EvaluationTable(database), collections, base.permissions, settings.evaluation_days)
-    return Library(collections, evaluations, documents, uploads, many, document_deletion, operations, *sources)
+    return Library(
+        collections, evaluations, documents, uploads, many, document_deletion, vanished, operations, *sources
+    )
 
 
 def _sources(

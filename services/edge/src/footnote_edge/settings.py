@@ -64,8 +64,8 @@ class Settings(BaseSettings):
     compare_seconds: float = Field(
         default=3600.0,
         gt=0,
-        description="Seconds between comparisons of all documents with the searchable ones; also after a stage "
-        "restarted.",
+        description="Seconds between comparisons of all documents with the searchable ones, and of stored answers with "
+        "the documents and rows they were made of; also after a stage restarted.",
     )
     backlog_seconds: float = Field(
         default=5.0, gt=0, description="Seconds between counts of waiting documents, for the metrics."

@@ -294,6 +294,9 @@ class RowLedger(Protocol):
     async def find(self, collection_id: str, index_version: int, row_id: str) -> RevisionKey | None:
         """Return the revision of a row, None if it does not exist."""
 
+    async def there(self, collection_id: str, row_ids: Several[str]) -> list[str]:
+        """Return those rows that exist, expired ones included; raises NotFound without such a collection."""
+
     def publishing(self, rows: Sequence[NewRow], grace_ms: int) -> AbstractAsyncContextManager[list[RevisionKey]]:
         """Make rows of one index version searched when the block ends; yield the revisions that were searched before.
 

@@ -1,6 +1,7 @@
 """Translates between the messages of footnote.indexing.v1 and the logic."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
 from uuid import uuid4
 
 from footnote.indexing.v1 import indexing_service_pb2 as pb
@@ -244,9 +245,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def DeleteVectors(self, request: pb.DeleteVectorsRequest, context: Call) -> pb.DeleteVectorsResponse:
         """Delete texts with own vectors."""
-        deleted = await self._rows.delete(
-            request.scope, request.collection, request.ids, allow_missing=request.allow_missing
-        )
+        wanted = (request.scope, request.collection, request.ids)
+        deleted = await self._rows.delete(*wanted, allow_missing=request.allow_missing)
         return pb.DeleteVectorsResponse(deleted=deleted)
 
     async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Call) -> pb.IndexMessagesResponse:
@@ -290,13 +290,14 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         """Return documents with chunks missing or doubled."""
         if not 0 <= request.limit <= _MOST_DAMAGED:
             raise InvalidArgument.field("limit", f"must be between 1 and {_MOST_DAMAGED}, or 0 for {_DAMAGED}")
-        if request.all_tenants and not is_system(request.scope):
-            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
+        if request.all_tenants:
+            _system_only(request.scope)
         limit, after = request.limit or _DAMAGED, None
         if request.page_token:
             after = position_of(request.scope, request, request.page_token, kinds=(micros, text))
         damaged = await self._inventory.damaged(None if request.all_tenants else request.scope, limit, after)
-        last = damaged[-1] if len(damaged) == limit else None
+        last = (damaged[-1].time_ms, damaged[-1].holding.key.document_id) if len(damaged) == limit else None
+        token = "" if last is None else position_token(request.scope, request, last)
         return upkeep.ListDamagedDocumentsResponse(
             documents=[
                 upkeep.DamagedDocument(
@@ -309,9 +310,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
                 )
                 for damage in damaged
             ],
-            next_page_token=position_token(request.scope, request, (last.time_ms, last.holding.key.document_id))
-            if last is not None
-            else "",
+            next_page_token=token,
         )
 
     async def CountMissingVectors(
@@ -326,16 +325,14 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         )
         return upkeep.CountMissingVectorsResponse(
             documents=[
-                upkeep.DocumentMissingVectors(document_id=document_id, chunks_without_vector=count)
-                for document_id, count in missing
+                upkeep.DocumentMissingVectors(document_id=one, chunks_without_vector=count) for one, count in missing
             ],
             next_page_token=page.token(missing[-1][:1]) if len(missing) == page.size else "",
         )
 
     async def GetVectorWork(self, request: upkeep.GetVectorWorkRequest, context: Call) -> upkeep.GetVectorWorkResponse:
         """Return how many vectors are still to be made, and how many this process has made."""
-        if not is_system(request.scope):
-            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
+        _system_only(request.scope)
         return upkeep.GetVectorWorkResponse(
             chunks_without_vector=await self._claims.owed(), vectors_made=self._owed.made, instance=self._instance
         )
@@ -344,8 +341,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         self, request: upkeep.ListIndexedDocumentsRequest, context: Call
     ) -> upkeep.ListIndexedDocumentsResponse:
         """Return a page of what searches see."""
-        if not is_system(request.scope):
-            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
+        _system_only(request.scope)
         if len(request.document_ids) > LARGEST_SIZE:
             raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
         page = Page.of(request.scope, request, kinds=TEXTS)
@@ -353,18 +349,16 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         found = await self._inventory.indexed(request.document_ids, after, page.size)
         last = found[-1] if len(found) == page.size else None
         return upkeep.ListIndexedDocumentsResponse(
-            documents=[
-                upkeep.IndexedDocument(
-                    tenant_id=one.tenant_id,
-                    collection_id=one.collection_id,
-                    document_id=one.document_id,
-                    revision=one.revision,
-                )
-                for one in found
-            ],
+            documents=[upkeep.IndexedDocument(**asdict(one)) for one in found],
             next_page_token="" if last is None else page.token((last.document_id, last.collection_id)),
             instance=self._instance,
         )
+
+    async def FindVectors(self, request: upkeep.FindVectorsRequest, context: Call) -> upkeep.FindVectorsResponse:
+        """Return which texts with own vectors exist."""
+        _system_only(request.scope)
+        there = await self._rows.there(request.collection_id, request.vector_ids)
+        return upkeep.FindVectorsResponse(vector_ids=there)
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """Return the providers."""
@@ -398,3 +392,9 @@ async def _parts(requests: AsyncIterator[pb.IndexDocumentRequest]) -> AsyncItera
             yield request.metadata
         else:
             raise InvalidArgument.field("payload", "must be blocks or metadata after the first message")
+
+
+def _system_only(scope: Scope) -> None:
+    """Raise PermissionDenied for any caller but a service at work on its own account."""
+    if not is_system(scope):
+        raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")

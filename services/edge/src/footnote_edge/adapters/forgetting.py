@@ -4,6 +4,7 @@ A deletion notes the id before it searches the answers; a store checks its answe
 calls, one sees the other. After a crash, `sweep` finds the remainder, which is hidden until then.
 """
 
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -16,13 +17,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.earlier_payloads import VERSION
 from footnote_edge.adapters.messages import message_of_row
-from footnote_edge.adapters.origins import DELETED
+from footnote_edge.adapters.origins import DELETED, row_key
 from footnote_edge.adapters.tables import ConversationRow, EvaluationRow, ForgottenRow, MessageOriginRow, MessageRow
 from footnote_edge.conversations.origins import without
 from footnote_edge.conversations.ports import Forgotten
 
 KEPT_DAYS = 30
 """Days for which a deletion is noted: longer than any answer takes."""
+ROWS_KEPT_DAYS = 1
+"""Days for rows with own vectors, of which there may be many more, and whose notes only end answers in progress."""
+_ROWS_SECONDS = 3600.0
+"""Seconds between looks for old notes of rows, which read all notes older than a day."""
 _AT_ONCE = 100
 
 
@@ -31,6 +36,7 @@ class ForgettingTable:
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
+        self._rows_due = 0.0
 
     async def documents(self, document_ids: Sequence[str]) -> list[Forgotten]:
         """Remove documents from every answer derived from them; return those in conversations. Idempotent."""
@@ -52,7 +58,11 @@ class ForgettingTable:
         return await self._all(named, [collection_id])
 
     async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
-        """Remove rows with own vectors from answers; their ids are not noted, as callers may use them again."""
+        """Remove rows with own vectors, or documents of one collection, from every answer derived from them.
+
+        Callers may use the ids of rows again: only answers in progress are ended by their notes.
+        """
+        await self._note([row_key(collection_id, one) for one in ids])
         named = and_(MessageOriginRow.collection_id == collection_id, MessageOriginRow.document_id.in_(ids))
         return await self._all(named, ids)
 
@@ -66,18 +76,27 @@ class ForgettingTable:
                 ids = {one for row in rows for one in row}
                 noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
                 if not rows:
-                    old = ForgottenRow.create_time < deletion_datetime() - timedelta(days=KEPT_DAYS)
-                    await session.execute(delete(ForgottenRow).where(old))
+                    await self._drop_old_notes(session)
                     return found
             found += await self._all(or_(*(one.in_(noted) for one in said)), noted)
 
+    async def _drop_old_notes(self, session: AsyncSession) -> None:
+        now, age = deletion_datetime(), ForgottenRow.create_time
+        await session.execute(delete(ForgottenRow).where(age < now - timedelta(days=KEPT_DAYS)))
+        if time.monotonic() >= self._rows_due:
+            of_rows = (ForgottenRow.id.contains("\n"), age < now - timedelta(days=ROWS_KEPT_DAYS))
+            await session.execute(delete(ForgottenRow).where(*of_rows))
+            self._rows_due = time.monotonic() + _ROWS_SECONDS
+
     async def _note(self, ids: Sequence[str]) -> None:
-        """Note documents or collections as deleted, once each and before anything is removed."""
+        """Note documents, collections or rows as deleted now, once each and before anything is removed."""
         now = datetime.now(UTC)
         for start in range(0, len(ids), _AT_ONCE):
             batch = list(dict.fromkeys(ids[start : start + _AT_ONCE]))
             async with self._sessions.begin() as session:
-                known = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(batch))))
+                noted = ForgottenRow.id.in_(batch)
+                await session.execute(update(ForgottenRow).where(noted).values(create_time=now))
+                known = set(await session.scalars(select(ForgottenRow.id).where(noted)))
             try:
                 async with self._sessions.begin() as session:
                     session.add_all(ForgottenRow(id=one, create_time=now) for one in batch if one not in known)

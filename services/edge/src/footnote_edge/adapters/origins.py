@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from footnote.edge.v1.answers_pb2 import AskRequest
@@ -64,13 +65,27 @@ class OriginTable:
         query = select(MessageOriginRow.message_id).where(DELETED)
         return {one async for (one,) in self._rows(query, MessageOriginRow.message_id, message_ids)}
 
-    async def gone(self, origins: Iterable[Origin]) -> set[str]:
-        """Return the ids of deleted documents and collections among the origins."""
-        return await self.noted(name for one in origins for name in (one.collection_id, one.document_id) if name)
+    async def gone(self, origins: Collection[Origin], since: datetime | None = None) -> set[str]:
+        """Return the ids of deleted documents and collections among the origins, and of rows deleted `since` then."""
+        found = await self.noted(name for one in origins for name in (one.collection_id, one.document_id) if name)
+        if since is not None:
+            rows = {row_key(one.collection_id, one.document_id): one.document_id for one in origins if one.document_id}
+            query = select(ForgottenRow.id).where(ForgottenRow.create_time >= since)
+            found |= {rows[one] async for (one,) in self._rows(query, ForgottenRow.id, rows)}
+        return found
 
     async def noted(self, ids: Iterable[str]) -> set[str]:
         """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
         return {one async for (one,) in self._rows(select(ForgottenRow.id), ForgottenRow.id, ids)}
+
+    async def page(self, after: str, most: int) -> list[tuple[str, str]]:
+        """Return collections and documents of all origins: of the next `most` documents after one, by their ids."""
+        collection, document = MessageOriginRow.collection_id, MessageOriginRow.document_id
+        ids = select(document).where(document > after).distinct().order_by(document).limit(most)
+        both = select(collection, document).distinct().order_by(document)
+        async with self._sessions() as session:
+            there = list(await session.scalars(ids))
+            return [(row[0], row[1]) for row in await session.execute(both.where(document.in_(there)))]
 
     async def _rows(self, query: Any, column: Any, ids: Iterable[str]) -> AsyncIterator[Any]:
         wanted: Sequence[str] = list(dict.fromkeys(ids))
@@ -78,6 +93,11 @@ class OriginTable:
             for start in range(0, len(wanted), _AT_ONCE):
                 for row in await session.execute(query.where(column.in_(wanted[start : start + _AT_ONCE]))):
                     yield row
+
+
+def row_key(collection_id: str, row_id: str) -> str:
+    """Return the id under which a deleted row with own vectors is noted; no caller can choose an id like it."""
+    return f"{collection_id}\n{row_id}"
 
 
 def _named(asked: bytes | None) -> set[str]:

@@ -23,6 +23,7 @@ from footnote_edge.documents.documents import Chunks, Documents
 from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
+from footnote_edge.documents.row_deletion import RowDeletion
 from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.upload_batches import UploadBatches
 from footnote_edge.documents.views import DocumentViews
@@ -57,6 +58,7 @@ class Services:
     views: DocumentViews
     chunks: Chunks
     document_deletion: DocumentDeletion
+    row_deletion: RowDeletion
     document_canceller: DocumentCanceller
     document_editor: DocumentEditor
     watches: DocumentWatches

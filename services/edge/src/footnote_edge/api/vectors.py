@@ -76,8 +76,4 @@ class VectorsApi:
         wanted = indexing.DeleteVectorsRequest(
             scope=scope, collection=collection.id, ids=request.ids, allow_missing=request.allow_missing
         )
-        done = await self.services.stages.indexing.DeleteVectors(
-            wanted, timeout=self.services.settings.call_timeout_seconds
-        )
-        await self.services.document_deletion.vectors(collection.id, request.ids)
-        return DeleteVectorsResponse(deleted=done.deleted)
+        return DeleteVectorsResponse(deleted=await self.services.row_deletion.delete(wanted))

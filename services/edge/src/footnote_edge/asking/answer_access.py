@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, NotFound, Unauthenticated
@@ -24,17 +25,19 @@ class AnswerAccess:
         self._authenticator = authenticator
         self._withholding = withholding
 
-    async def check(self, scope: Scope, origins: set[Origin]) -> None:
+    async def check(self, scope: Scope, origins: set[Origin], since: datetime) -> None:
         """Raise Unauthenticated where the key has ended, NotFound where an origin is deleted or unreadable."""
         await self._authenticator.check(principals.identity())
-        await self._withholding.check(scope, origins)
+        await self._withholding.check(scope, origins, since)
 
-    async def watch(self, scope: Scope, origins: set[Origin], end: Callable[[FootnoteError], object]) -> None:
+    async def watch(
+        self, scope: Scope, origins: set[Origin], since: datetime, end: Callable[[FootnoteError], object]
+    ) -> None:
         """Check until the first refusal, then `end` the answer with it; a failed check is no refusal."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             try:
-                await self.check(scope, origins)
+                await self.check(scope, origins, since)
             except (NotFound, Unauthenticated) as refusal:
                 end(refusal)
                 return

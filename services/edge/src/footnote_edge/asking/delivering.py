@@ -95,7 +95,7 @@ async def _generated(question: Question, draft: Draft) -> _Words:
         call.cancel()
 
     origins = draft.origins | _named_collections(question, draft)
-    watch = question.tasks.start(question.tools.access_check.watch(question.scope, origins, end))
+    watch = question.tasks.start(question.tools.access_check.watch(question.scope, origins, question.asked_at, end))
     completed: GenerateCompleted | None = None
     try:
         with question.timings.timed(PIPELINE_STAGE_GENERATION):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
@@ -110,6 +111,7 @@ class Question:
     meter: UsageMeter
     manifest: ManifestBuilder
     tasks: SideTasks
+    asked_at: datetime
 
     @classmethod
     def of(
@@ -138,6 +140,7 @@ class Question:
             meter=UsageMeter(tools.quotas, scope.tenant_id, scope.user_id),
             manifest=ManifestBuilder(request, text),
             tasks=SideTasks(),
+            asked_at=datetime.now(UTC),
         )
 
     @property

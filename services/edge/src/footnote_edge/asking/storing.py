@@ -180,7 +180,8 @@ async def _write(question: Question, draft: Draft, completed: AskCompleted, mess
 async def _refusal(question: Question, draft: Draft) -> NotFound | None:
     """Return why nothing of the answer may be kept, if so: an origin is deleted, or unreadable for the caller."""
     try:
-        await _until_available(lambda: question.tools.withholding.check(question.scope, draft.origins))
+        check = question.tools.withholding.check
+        await _until_available(lambda: check(question.scope, draft.origins, question.asked_at))
     except NotFound as refusal:
         return refusal
     return None
@@ -198,7 +199,12 @@ async def _check_again(question: Question, draft: Draft) -> None:
         _log.warning("answer_not_checked_again", error=type(error).__name__)
         return
     if refusal is not None:
-        tools.jobs.remove_forgotten_from_memory(await tools.forgetting.sweep())
+        forgotten = await tools.forgetting.sweep()
+        gone = await tools.withholding.origins.gone(draft.origins, question.asked_at)
+        for one in draft.origins:
+            if one.document_id in gone:
+                forgotten += await tools.forgetting.rows(one.collection_id, [one.document_id])
+        tools.jobs.remove_forgotten_from_memory(forgotten)
         raise refusal
 
 

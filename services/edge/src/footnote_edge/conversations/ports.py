@@ -285,11 +285,14 @@ class Origins(Protocol):
     async def deleted(self, message_ids: Iterable[str]) -> set[str]:
         """Return those messages with a deleted origin."""
 
-    async def gone(self, origins: Iterable[Origin]) -> set[str]:
-        """Return the ids of deleted documents and collections among the origins."""
+    async def gone(self, origins: Collection[Origin], since: datetime | None = None) -> set[str]:
+        """Return the ids of deleted documents and collections among the origins, and of rows deleted `since` then."""
 
     async def noted(self, ids: Iterable[str]) -> set[str]:
         """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
+
+    async def page(self, after: str, most: int) -> list[tuple[str, str]]:
+        """Return collections and documents of all origins: of the next `most` documents after one, by their ids."""
 
 
 class Forgetting(Protocol):
@@ -302,7 +305,7 @@ class Forgetting(Protocol):
         """Remove a collection from every answer derived from it; delete such standalone answers."""
 
     async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
-        """Remove rows with own vectors from answers; their ids are not noted, as callers may use them again."""
+        """Remove rows with own vectors, or documents of one collection, from every answer derived from them."""
 
     async def sweep(self) -> list[Forgotten]:
         """Remove origins that were deleted while an answer was written, and drop old notes."""

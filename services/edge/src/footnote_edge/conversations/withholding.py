@@ -1,6 +1,7 @@
 """Withholds words of stored answers that derive from documents their reader can no longer read."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
@@ -37,7 +38,7 @@ class Withholding:
         if not ids:
             return list(messages)
         origins, deleted = await self.origins.of(ids), await self.origins.deleted(ids)
-        gone = await self.origins.gone(one for message_id in deleted for one in origins[message_id]) if deleted else ()
+        gone = await self.origins.gone({one for message_id in deleted for one in origins[message_id]})
         shown = [without(one, gone) if one.id in deleted else one for one in messages]
         if sees_all(scope):
             return shown
@@ -60,12 +61,14 @@ class Withholding:
         named = {one.collection_id for origins in several for one in origins} | set(collection_ids)
         return not named or named <= await self._permissions.readable(scope, named)
 
-    async def check(self, scope: Scope, origins: set[Origin]) -> None:
+    async def check(self, scope: Scope, origins: set[Origin], since: datetime) -> None:
         """Raise NotFound if a document is deleted or in a collection that the caller cannot read now.
+
+        A row with own vectors counts as deleted if it was `since` the question was asked: its id may be in use again.
 
         Skips the check while it cannot be done: every later read of the answer repeats it.
         """
-        if await self.origins.gone(origins):
+        if await self.origins.gone(origins, since):
             raise NotFound("A document that this answer uses was deleted; ask again.", reason="DOCUMENT_NOT_FOUND")
         named = {one.collection_id for one in origins if one.collection_id}
         try:

@@ -27,6 +27,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced
 
 from footnote_edge.documents.deletion import SYSTEM
+from footnote_edge.documents.vanished import VanishedOrigins
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.jobs.reindexing import Renewing
@@ -48,6 +49,8 @@ _log = get_logger(__name__)
 class ConsistencyCheck:
     """Compares everything after a stage has restarted, possibly with another database, and periodically.
 
+    So are the documents of stored answers; see `VanishedOrigins`.
+
     After a restart it compares once more when the documents that were in progress then have ended: a resumed job may
     record that a document is indexed whose chunks were deleted in commits that the other database has lost.
     """
@@ -59,6 +62,7 @@ class ConsistencyCheck:
         renewing: Renewing,
         store: OperationStore,
         restoring: Restoring,
+        vanished: VanishedOrigins,
         settings: Settings,
     ) -> None:
         self._ingestion = stages.ingestion
@@ -69,6 +73,7 @@ class ConsistencyCheck:
         self._renewing = renewing
         self._store = store
         self._restoring = restoring
+        self._vanished = vanished
         self._timeout = settings.call_timeout_seconds
         self._every = settings.compare_seconds
         self._due = 0.0
@@ -85,7 +90,10 @@ class ConsistencyCheck:
         in_progress = await self._unfinished() if restarted else frozenset()
         if restarted:
             await self._delete_again()
-        missing, orphans = await self._missing(), await self._orphans()
+        missing, orphans = await self._missing(), 0
+        if await self._is_same_database():
+            orphans = await self._orphans()
+            await self._vanished.compare()
         # Set only now, so that an interrupted check starts over.
         self._due = time.monotonic() + self._every
         self._known = instances if len(self._known) > PAGE else self._known | instances
@@ -205,11 +213,6 @@ class ConsistencyCheck:
     async def _orphans(self) -> int:
         """Remove the chunks of documents that ingestion does not know; return the number of documents."""
         removed, token = 0, ""
-        if not await self._any_document():
-            # A wrong or empty database is more likely than a deletion of all documents without indexing.
-            if (await self._indexed(size=1)).documents:
-                _log.error("comparison_refused", reason="ingestion knows no document at all, and indexing does")
-            return 0
         while True:
             page = await self._indexed(token=token)
             # Read indexing before ingestion: ingestion knew each of these documents before indexing did.
@@ -223,10 +226,17 @@ class ConsistencyCheck:
             if not token:
                 return removed
 
-    async def _any_document(self) -> bool:
+    async def _is_same_database(self) -> bool:
+        """Return whether ingestion's database may be believed that a document does not exist.
+
+        A wrong or empty database is more likely than a deletion of all documents without indexing.
+        """
         request = ingestion.ListDocumentsRequest(scope=SYSTEM, page_size=1, all_tenants=True)
         page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
-        return bool(page.documents)
+        if not page.documents and (await self._indexed(size=1)).documents:
+            _log.error("comparison_refused", reason="ingestion knows no document at all, and indexing does")
+            return False
+        return True
 
     async def _remove(self, scope: Scope, collection_id: str, document_id: str, revision: int = 0) -> bool:
         """Remove a document's chunks; return whether that was done, raise NotFound if its collection is not there."""

@@ -3,7 +3,6 @@
 A mark comes first, so that a deletion survives crashes and applies to the state that the caller saw.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -100,10 +99,6 @@ class DocumentDeletion:
             token = page.next_page_token
             if not token:
                 return None
-
-    async def vectors(self, collection_id: str, ids: Sequence[str]) -> None:
-        """Remove deleted rows with own vectors from stored answers."""
-        self._jobs.remove_forgotten_from_memory(await self._forgetting.rows(collection_id, ids))
 
     async def finish(self, document: Document) -> None:
         """Finish an interrupted deletion."""

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import sqlalchemy as sa
 from footnote_database.transactions import now_ms
+from footnote_kit.access import collection_missing
 from footnote_kit.errors import Aborted
 from footnote_store.rows import own_key
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.index_versions import check_unmoved
 from footnote_indexing.adapters.revision_rows import WRITER_TIMEOUT_MS, key_values, searched
-from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.adapters.tables import index_versions, revisions
 from footnote_indexing.model import CURRENT, RETIRED, WRITING, NewRow, RevisionKey
 
 _SOON_MS = 1000
@@ -48,6 +49,22 @@ class RowTable:
         async with self._database.read() as connection:
             number = (await connection.execute(query)).scalar_one_or_none()
         return None if number is None else RevisionKey(collection_id, index_version, name, number)
+
+    async def there(self, collection_id: str, row_ids: Collection[str]) -> list[str]:
+        """Return those rows that exist, expired ones included; raises NotFound without such a collection."""
+        names = {own_key(collection_id, row_id): row_id for row_id in row_ids}
+        # Chunks of the first release name a row with its collection.
+        names |= {row_id: row_id for row_id in row_ids if row_id.startswith(own_key(collection_id, ""))}
+        query = sa.select(revisions.c.document_id).where(
+            revisions.c.collection_id == collection_id,
+            revisions.c.document_id.in_(list(names)),
+            revisions.c.state == CURRENT,
+        )
+        known = sa.select(index_versions.c.number).where(index_versions.c.collection_id == collection_id).limit(1)
+        async with self._database.read() as connection:
+            if (await connection.execute(known)).first() is None:
+                raise collection_missing(collection_id)
+            return list({names[one] for one in (await connection.execute(query)).scalars()})
 
     @asynccontextmanager
     async def publishing(self, rows: Sequence[NewRow], grace_ms: int) -> AsyncIterator[list[RevisionKey]]:

@@ -50,6 +50,12 @@ class OwnRows:
             )
         return rows[0]
 
+    async def there(self, collection_id: str, row_ids: Sequence[str]) -> list[str]:
+        """Return those rows of any tenant's collection that exist; raises NotFound without such a collection."""
+        if len(row_ids) > _MOST:
+            raise InvalidArgument.field("vector_ids", f"must be at most {_MOST}")
+        return await self._rows.there(collection_id, row_ids)
+
     async def page(
         self, scope: scope_pb2.Scope, name: str, where: Expr, page: Page, *, vectors: bool
     ) -> tuple[list[VectorRow], str]:
