@@ -40,6 +40,7 @@ from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.forms import Subject
 from footnote_kit.collection_settings import resolve
 from footnote_kit.memoise import Memoised
+from footnote_providers import quotes
 from footnote_providers.builtin import embed
 from footnote_retrieval import memory
 from footnote_retrieval.query import files
@@ -94,6 +95,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_edge.sources.robots.forbids_indexing": lambda t: robots.forbids_indexing(t, "footnote"),
     "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
+    "footnote_providers.quotes.before_quote": lambda t: [quotes.before_quote(t, [t]), quotes.before_quote(_STEP, [t])],
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.question_context.line": lambda t: question_context.line("you", t),
     "footnote_text.intents.has": lambda t: intents.has(t, locales.choose("de").signals.steps),

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from footnote_kit.errors import FailedPrecondition, Unavailable
@@ -98,6 +99,40 @@ async def test_a_refusal_is_typed_and_clean(server: Server, client: OpenAIClient
     assert caught.value.reason == "PROVIDER_FAILED"
     assert caught.value.metadata == {"provider": "openai", "stage": "generation", "status": str(status)}
     assert KEY not in caught.value.message
+
+
+TEXT = 'Ada Quokka was dismissed "for theft" on Monday:\n- 54 000 € of Müller & Söhne\n- a van'
+QUOTES: dict[str, Callable[[str], Response]] = {
+    "OpenAI": lambda text: JSONResponse({"error": {"message": f"no deployment for the request ['{text}']"}}, 500),
+    "OpenAI, as Python": lambda text: JSONResponse({"error": {"message": f"no deployment for {[text]!r} yet"}}, 400),
+    "OpenAI, as JSON": lambda text: JSONResponse({"error": {"message": f"no deployment for {json.dumps(text)}"}}, 503),
+    "a message alone": lambda text: JSONResponse({"message": f"no deployment for {text[4:60]}"}, 400),
+    "FastAPI": lambda text: JSONResponse({"detail": [{"loc": ["body"], "msg": "no deployment", "input": text}]}, 422),
+    "words": lambda text: Response(f"no deployment for {text.upper()}", 500),
+    "a short text": lambda text: JSONResponse({"error": {"message": f"no deployment for {text[:10]}"}}, 500),
+    "in the stream": lambda text: Response(
+        f'data: {json.dumps({"error": {"message": f"no deployment for {text}"}})}\n\n', media_type="text/event-stream"
+    ),
+}  # fmt: skip
+ASKS: dict[str, Callable[[OpenAIClient, str], Awaitable[object]]] = {
+    "embed": lambda client, text: client.embed(["another", text], "m"),
+    "chat": lambda client, text: anext(client.chat(replace(CHAT, messages=[("system", "Be brief."), ("user", text)]))),
+}
+
+
+@pytest.mark.parametrize("ask", ASKS)
+@pytest.mark.parametrize("quoted", QUOTES)
+async def test_an_error_shows_no_text_that_the_server_quotes(
+    server: Server, client: OpenAIClient, ask: str, quoted: str
+) -> None:
+    """It goes into logs, into documents' failures and stored answers, which outlive the text."""
+    text = TEXT[:10] if quoted == "a short text" else TEXT
+    server.reply = lambda request: QUOTES[quoted](text)
+    with pytest.raises((RetryableFailure, Unavailable)) as caught:
+        await ASKS[ask](client, text)
+    assert not [word for word in ("Quokka", "dismissed", "theft", "54", "ller", "van") if word in caught.value.message]
+    if (ask, quoted) != ("embed", "in the stream") and quoted not in ("FastAPI", "words"):
+        assert "no deployment for" in caught.value.message, "what the server says of it is kept"
 
 
 ODD: dict[str, Callable[[Request], Response]] = {

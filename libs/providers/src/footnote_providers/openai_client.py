@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from time import monotonic
@@ -21,10 +21,12 @@ from footnote_kit.context import request_id
 from footnote_kit.errors import Unavailable
 from footnote_kit.redact import redact
 from footnote_kit.telemetry import provider_traceparent
+from footnote_kit.text_work import off_loop
 
 from footnote_providers.dialects import Dialect, dialect_of, taught
 from footnote_providers.egress.policy import stays_here
 from footnote_providers.endpoints import Endpoint
+from footnote_providers.quotes import before_quote
 from footnote_providers.resilience import RetryableFailure
 
 if TYPE_CHECKING:
@@ -125,7 +127,7 @@ class OpenAIClient:
         library = await self._library()
         from openai import omit
 
-        with self._typed():
+        async with self._typed(texts):
             response = await library.embeddings.create(input=list(texts), model=model, dimensions=dimensions or omit)
             # Gemini leaves an index of 0 out, others leave all out: what has none stands at its own place.
             rows: dict[int, Sequence[float]] = {}
@@ -138,7 +140,7 @@ class OpenAIClient:
     async def chat(self, request: ChatRequest) -> AsyncGenerator[ChatPart, None]:
         """Stream an answer; closing the generator closes the HTTP connection."""
         await self._library()
-        with self._typed():
+        async with self._typed([text for _, text in request.messages]):
             response = await self._begin(request)
             turn = monotonic()
             try:
@@ -230,7 +232,7 @@ class OpenAIClient:
     async def models(self, timeout: float) -> list[str]:
         """Return the names of the available models."""
         library = await self._library()
-        with self._typed():
+        async with self._typed():
             page = await library.models.list(timeout=timeout, extra_headers=self._own_headers())
             return [item.id for item in page.data or []]
 
@@ -252,9 +254,9 @@ class OpenAIClient:
         metadata = self._metadata | ({"status": str(status)} if status else {})
         return Unavailable(f"{self._name} refused: {problem}", reason="PROVIDER_FAILED", metadata=metadata)
 
-    @contextmanager
-    def _typed(self) -> Iterator[None]:
-        """Translate the library's exceptions into typed failures."""
+    @asynccontextmanager
+    async def _typed(self, texts: Sequence[str] = ()) -> AsyncIterator[None]:
+        """Translate the library's exceptions into typed failures, which quote none of the texts sent."""
         import openai
 
         try:
@@ -266,13 +268,13 @@ class OpenAIClient:
         except openai.APIConnectionError as error:
             raise RetryableFailure(f"no connection ({type(error.__cause__ or error).__name__})") from error
         except openai.APIStatusError as error:
-            problem = f"HTTP {error.status_code}: {_words(error)}"
+            problem = f"HTTP {error.status_code}: {await _words(error, texts)}"
             if error.status_code in _PASSING or error.status_code >= 500:
                 raise RetryableFailure(problem, retry_after(error.response.headers), error.status_code) from error
             raise self.refused(problem, error.status_code) from error
         except openai.APIError as error:
             # An error object inside a stream, or a body of unexpected form.
-            raise RetryableFailure(_words(error)) from error
+            raise RetryableFailure(await _words(error, texts)) from error
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             raise RetryableFailure(f"the connection broke ({type(error).__name__})") from error
         except (ValueError, AttributeError, TypeError) as error:
@@ -339,12 +341,13 @@ def _message(role: str, text: str) -> dict[str, str]:
     return {"role": role if role in _ROLES else "user", "content": text}
 
 
-def _words(error: openai.APIError) -> str:
-    """Return the service's message on one line, shortened and with keys removed."""
+async def _words(error: openai.APIError, texts: Sequence[str]) -> str:
+    """Return the service's message on one line, shortened, without keys and up to where it quotes one of the texts."""
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
     # Redact before cutting, because half a key is no longer recognised.
-    return redact(" ".join(str(message or error.message)[:_READ].split()))[:_SHOWN]
+    said = redact(" ".join(str(message or error.message)[:_READ].split()))[: 2 * _SHOWN]
+    return (await off_loop(sum(map(len, texts)), before_quote, said, texts))[:_SHOWN]
 
 
 REQUEST_ID = "X-Client-Request-Id"

@@ -29,6 +29,11 @@ class RetryableFailure(Exception):
         self.status = status
 
     @property
+    def kind(self) -> str:
+        """What failed, for callers other than the one whose texts the provider's message may be about."""
+        return f"HTTP {self.status}" if self.status else self.message
+
+    @property
     def throttled(self) -> bool:
         """Whether all callers of the provider should slow down."""
         return self.status == 429
@@ -73,7 +78,7 @@ class EndpointLimiter:
                 result = await attempt()
             except RetryableFailure as error:
                 if number == self.policy.attempts:
-                    self._last_error = str(error)
+                    self._last_error = error.kind
                     self._breaker.failed()
                     raise self._failed(str(error), number) from error
                 await self._back_off(error, number)
