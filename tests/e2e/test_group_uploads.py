@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
@@ -72,6 +73,38 @@ async def test_files_of_one_call_are_searched_and_a_bad_one_fails_alone(edge: Ed
     assert [one.document.id for one in again] == [one.document.id for one in outcomes[:3]]
 
 
+@pytest.mark.parametrize(
+    ("field", "bad"),
+    [
+        ("filename", {"filename": ""}),
+        ("filename", {"filename": "n" * 1100}),
+        ("tags[1]", {"tags": ["fits", "x" * 300]}),
+        ("tags", {"tags": ["x"] * 1001}),
+        ("metadata.share", {"metadata": {"share": math.nan}}),
+        ("metadata", {"metadata": {"long": "x" * 300_000}}),
+        ("source_type", {"source_type": "s" * 300}),
+        ("request_id", {"request_id": "r" * 70}),
+        ("sha256", {"sha256": "a" * 70}),
+        ("ttl", {"ttl": {"seconds": 2**62}}),
+    ],
+)
+async def test_a_bad_field_refuses_its_file_alone(
+    edge: EdgeClient, collection: str, field: str, bad: dict[str, Any]
+) -> None:
+    wrong = pb.UploadMetadata(**{"collection": collection, "filename": "wrong.txt", **bad})
+    parts = [
+        *messages([("a.txt", b"A.")], collection),
+        pb.UploadDocumentsRequest(metadata=wrong, data=b"Wrong"),
+        pb.UploadDocumentsRequest(data=b" in two parts."),
+        *messages([("b.txt", b"B.")], collection),
+    ]
+    answer = await edge.stub.UploadDocuments(iter(parts), timeout=30)
+    first, refused, last = answer.files
+    assert (first.stored.document.filename, last.stored.document.filename) == ("a.txt", "b.txt")
+    error = from_proto(refused.error)
+    assert (error.reason, error.violations[0].field) == ("INVALID_FIELD", f"metadata.{field}")
+
+
 async def test_a_call_over_its_limits_stores_nothing(edge: EdgeClient, collection: str) -> None:
     for files in (
         [(f"{n}.txt", b"Text %d." % n) for n in range(65)],
@@ -86,6 +119,8 @@ async def test_a_call_over_its_limits_stores_nothing(edge: EdgeClient, collectio
         await edge.stub.UploadDocuments(iter(two), timeout=30)
     with pytest.raises(NotFound):
         await upload(edge, [("a.txt", b"A.")], "not-there")
+    with pytest.raises(InvalidArgument, match="collection"):
+        await upload(edge, [("a.txt", b"A.")], "c" * 300)
     assert await settled(edge, collection) == {}
 
 
@@ -141,13 +176,14 @@ async def test_documents_are_deleted_and_cancelled_amid_their_group(edge: EdgeCl
 async def test_a_form_with_several_files(running: Deployment, edge: EdgeClient, collection: str) -> None:
     files = [("file", (f"{number}.txt", f"Text {number} of {collection}.".encode())) for number in range(3)]
     files.append(("file", ("empty.txt", b"")))
+    files.append(("file", ("", b"")))  # as a browser sends a field without a file
     fields = {"collection": collection, "tags": "a,b"}
     async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
         answer = await http.post("/v1/documents:upload", data=fields, files=files)
         assert answer.status_code == 200, answer.text
         ends = answer.json()["files"]
         assert [one["stored"]["document"]["filename"] for one in ends[:3]] == ["0.txt", "1.txt", "2.txt"]
-        assert ends[3]["error"]["details"][0]["reason"] == "FILE_EMPTY"
+        assert [one["error"]["details"][0]["reason"] for one in ends[3:]] == ["FILE_EMPTY", "INVALID_FIELD"]
         too_many = await http.post("/v1/documents:upload", data={**fields, "filename": "x"}, files=files)
         assert too_many.status_code == 400
     assert [list(one.tags) for one in (await settled(edge, collection)).values()] == [["a", "b"]] * 3

@@ -34,6 +34,7 @@ REFUSED_ELSEWHERE = frozenset(
         "footnote.types.v1.Comparison",  # INVALID_FILTER
         "footnote.telemetry.v1.GetTraceRequest",
         "footnote.types.v1.VectorRow",
+        "footnote.edge.v1.UploadMetadata",  # of one file among many
         "footnote.edge.v1.AddVectorsRequest",
         "footnote.indexing.v1.AddVectorsRequest",
     }

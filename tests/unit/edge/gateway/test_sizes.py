@@ -147,6 +147,8 @@ async def test_every_call_is_checked_before_its_handler() -> None:
             setattr(Handlers, method.name, unary)
     handlers: Any = sizes.bounded(Handlers)()
     for method in METHODS:
+        if method.name in sizes.CHECKED_BY_HANDLER:
+            continue
         paths = [path for path in _places(method.input_type) if path[-1].type == FieldDescriptor.TYPE_STRING]
         for path in paths[:1]:
             bad = _filled(method, path, lambda message, field: _long(message, field))

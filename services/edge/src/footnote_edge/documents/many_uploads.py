@@ -14,6 +14,7 @@ from footnote_kit.status import from_proto
 
 from footnote_edge.collections.collections import Collections
 from footnote_edge.documents.documents import PART_BYTES, Documents, check_metadata, upload_head
+from footnote_edge.gateway import sizes
 from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS
 from footnote_edge.ports import Stages
@@ -28,11 +29,12 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file with all its bytes, and the source item that it came from, if any."""
+    """A file with all its bytes, the source item that it came from, and why it is refused, if so."""
 
     metadata: edge.UploadMetadata
     data: bytes
     origin: Mapping[str, str] | None = None
+    refusal: InvalidArgument | None = None
 
 
 Outcome = ingestion.UploadDocumentResponse | FootnoteError
@@ -52,8 +54,9 @@ class ManyUploads:
         self._offered = True
 
     async def receive(self, scope: Scope, requests: AsyncIterator[edge.UploadDocumentsRequest]) -> list[WholeFile]:
-        """Return the files of a call; raises InvalidArgument over the limits of one call."""
+        """Return the files of a call; raises InvalidArgument over the limits of one call, and for its collection."""
         heads: list[edge.UploadMetadata] = []
+        refusals: list[InvalidArgument | None] = []
         contents: list[bytearray] = []
         size = 0
         async for request in requests:
@@ -66,6 +69,7 @@ class ManyUploads:
                 if len(heads) == MOST_FILES:
                     raise InvalidArgument.field("metadata", f"may come {MOST_FILES} times in one call; begin another")
                 heads.append(request.metadata)
+                refusals.append(await _refusal(request))
                 contents.append(bytearray())
             elif not heads:
                 raise InvalidArgument.field("metadata", "must come in the first message")
@@ -73,7 +77,10 @@ class ManyUploads:
             self._quotas.rates.receive(scope.tenant_id, len(request.data))
         if not heads:
             raise InvalidArgument.field("metadata", "must come in the first message")
-        return [WholeFile(head, bytes(content)) for head, content in zip(heads, contents, strict=True)]
+        return [
+            WholeFile(head, bytes(content), refusal=refusal)
+            for head, content, refusal in zip(heads, contents, refusals, strict=True)
+        ]
 
     async def upload(self, scope: Scope, files: Sequence[WholeFile]) -> list[Outcome]:
         """Store files of one collection, at most MOST_FILES of MOST_BYTES; return the outcomes in order.
@@ -93,6 +100,8 @@ class ManyUploads:
         sent: dict[int, groups.WholeFile] = {}
         for index, one in enumerate(files):
             try:
+                if one.refusal is not None:
+                    raise one.refusal
                 check_metadata(one.metadata)
                 head = upload_head(one.metadata, collection, allowed, one.origin)
                 sent[index] = groups.WholeFile(metadata=head, data=one.data)
@@ -137,6 +146,17 @@ class ManyUploads:
                     return error
 
         return await asyncio.gather(*map(alone, files))
+
+
+async def _refusal(request: edge.UploadDocumentsRequest) -> InvalidArgument | None:
+    """Return why the file that a message begins is refused; raises it where it is about the collection, of all."""
+    try:
+        await sizes.check_all(request)
+    except InvalidArgument as error:
+        if any(one.field == "metadata.collection" for one in error.violations):
+            raise
+        return error
+    return None
 
 
 async def _parts(data: bytes) -> AsyncIterator[bytes]:

@@ -50,6 +50,8 @@ ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "groups": 200
 HISTORY = 1_000_000
 """Maximum characters of all messages of a history together."""
 _JSON = "google.protobuf.Struct"
+CHECKED_BY_HANDLER = frozenset({"UploadDocuments"})
+"""Streams whose handler calls `check_all`, because a wrong field there refuses one file of many."""
 
 
 def bounded(servicer: T) -> T:
@@ -57,7 +59,7 @@ def bounded(servicer: T) -> T:
     for method in METHODS:
         handler = getattr(servicer, method.name)
         if method.client_streaming:
-            checked = _of_stream(handler)
+            checked = _of_stream(handler, method.name not in CHECKED_BY_HANDLER)
         else:
             checked = _streaming(handler) if method.server_streaming else _unary(handler)
         setattr(servicer, method.name, checked)
@@ -68,6 +70,12 @@ def check(request: Message) -> None:
     """Raise InvalidArgument for the first field that is too long, in a request or a nested message."""
     for field, value in request.ListFields():
         _field(field, value, field.name)
+
+
+async def check_all(request: Message) -> None:
+    """Raise InvalidArgument as this module's `check` and that of `values` do."""
+    await off_loop(_effort(request), check, request)
+    await values.check(request)
 
 
 def _field(field: FieldDescriptor, value: Any, path: str) -> None:
@@ -128,8 +136,7 @@ def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, request: Any, context: Any) -> Any:
         clear_outputs(request)
-        await off_loop(_effort(request), check, request)
-        await values.check(request)
+        await check_all(request)
         return await handler(self, request, context)
 
     return checked
@@ -139,8 +146,7 @@ def _streaming(handler: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
         clear_outputs(request)
-        await off_loop(_effort(request), check, request)
-        await values.check(request)
+        await check_all(request)
         async with aclosing(handler(self, request, context)) as responses:
             async for response in responses:
                 yield response
@@ -148,17 +154,17 @@ def _streaming(handler: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _of_stream(handler: Callable[..., Any]) -> Callable[..., Any]:
+def _of_stream(handler: Callable[..., Any], checks: bool) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, requests: AsyncIterator[Any], context: Any) -> Any:
-        return await handler(self, _each(requests), context)
+        return await handler(self, _each(requests, checks), context)
 
     return checked
 
 
-async def _each(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _each(requests: AsyncIterator[Any], checks: bool) -> AsyncIterator[Any]:
     async for request in requests:
         clear_outputs(request)
-        check(request)
-        await values.check(request)
+        if checks:
+            await check_all(request)
         yield request
