@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from footnote_kit.admission.fair_shares import Shares
-from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -40,7 +39,7 @@ def site(
 ) -> ASGIApp:
     """Return the ASGI application that serves edge's public API behind `channel` over HTTP."""
     calls = GrpcCalls(channel, settings)
-    mcp = McpRoute(EdgeStub(channel), version)
+    mcp = McpRoute(calls, version)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unavailable
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footnote_edge.http.serving.disconnects import CancelOnDisconnect
-from footnote_edge.http.serving.grpc_calls import credentials
+from footnote_edge.http.serving.grpc_calls import GrpcCalls
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context, MCPServer
@@ -28,8 +27,8 @@ PATH = "/mcp"
 class McpRoute:
     """An ASGI application that starts the MCP server at its first request, within `serving`."""
 
-    def __init__(self, stub: EdgeStub, version: str) -> None:
-        self._stub, self._version = stub, version
+    def __init__(self, calls: GrpcCalls, version: str) -> None:
+        self._calls, self._version = calls, version
         self._wanted = asyncio.Event()
         self._ready: asyncio.Future[ASGIApp] | None = None
 
@@ -77,13 +76,12 @@ class McpRoute:
 
         from footnote_edge.http.dialects import mcp_tools
 
-        server = mcp_tools.server(self._stub, _metadata_of, self._version)
+        server = mcp_tools.server(self._calls.stub, self._options_of, self._version)
         # The entrance authenticates callers, for all paths alike.
         open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         found = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
         return server, next(one.app for one in found.routes if isinstance(one, Route) and one.path == PATH)
 
-
-def _metadata_of(context: Context) -> tuple[tuple[str, str], ...]:
-    request = context.request_context.request
-    return credentials(request) if isinstance(request, Request) else ()
+    def _options_of(self, context: Context, name: str) -> dict[str, Any]:
+        request = context.request_context.request
+        return self._calls.options(name, request) if isinstance(request, Request) else {}

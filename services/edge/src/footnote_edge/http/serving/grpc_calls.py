@@ -29,33 +29,34 @@ TIMEOUT_HEADER = "x-footnote-timeout"
 """The caller's timeout for the request in seconds."""
 
 _WATCH_MARGIN = 60.0
-_TRANSFERS = frozenset({"UploadDocument", "UploadDocuments", "ReplaceDocument", "DownloadDocument"})
+_ANSWERS = ASKS | {"ReplayAnswer"}
 
 
 class GrpcCalls:
     """Forwards requests with the caller's credentials and deadline."""
 
     def __init__(self, channel: Any, settings: Settings) -> None:
-        self._stub = EdgeStub(channel)
+        self.stub = EdgeStub(channel)
         self._settings = settings
 
     async def unary(self, name: str, message: Any, request: Request) -> Any:
         """Call an RPC with one response; `message` may be a stream of requests."""
-        call = getattr(self._stub, name)
-        return await call(message, metadata=credentials(request), timeout=self._timeout(name, request))
+        return await getattr(self.stub, name)(message, **self.options(name, request))
 
     async def stream(self, name: str, message: Message, request: Request) -> AsyncGenerator[Any]:
         """Call an RPC that streams its responses; closing the stream cancels the call."""
-        # All others are watches: edge ends them itself, and says so.
-        timeout = self._timeout(name, request) or self._settings.watch_lifetime_seconds + _WATCH_MARGIN
-        call = getattr(self._stub, name)(message, metadata=credentials(request), timeout=timeout)
+        call = getattr(self.stub, name)(message, **self.options(name, request))
         try:
             async for response in call:
                 yield response
         finally:
             call.cancel()
 
-    def _timeout(self, name: str, request: Request) -> float | None:
+    def options(self, name: str, request: Request) -> dict[str, Any]:
+        """Return the metadata and timeout of a call on behalf of `request`; InvalidArgument for its timeout."""
+        return {"metadata": credentials(request), "timeout": self._timeout(name, request)}
+
+    def _timeout(self, name: str, request: Request) -> float:
         given = request.headers.get(TIMEOUT_HEADER)
         if given is not None:
             try:
@@ -66,9 +67,12 @@ class GrpcCalls:
                 limit = self._settings.job_timeout_seconds
                 raise InvalidArgument.field(TIMEOUT_HEADER, f"must be seconds between 0 and {limit:.0f}")
             return seconds
-        if name in _TRANSFERS:
-            return self._settings.job_timeout_seconds
-        return self._settings.ask_timeout_seconds if name in ASKS else None
+        if name in _ANSWERS:
+            return self._settings.ask_timeout_seconds
+        if name.startswith("Watch"):  # edge ends it itself, and says so
+            return self._settings.watch_lifetime_seconds + _WATCH_MARGIN
+        # Edge limits each call to a stage; the channel's own limit is that of one such call, and would end the whole.
+        return self._settings.job_timeout_seconds
 
 
 def credentials(request: Request) -> tuple[tuple[str, str], ...]:
