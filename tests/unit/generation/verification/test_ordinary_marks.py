@@ -14,6 +14,7 @@ LONE = "Text.\n\n- 24 months of warranty for each lamp sold.\n\nText."
 ARTICLES = "1. Der Antrag ist schriftlich.\n2. Der Bescheid kommt per Post.\n3. Der Betrag ist bar zu zahlen."
 CLICKS = "1. Klicken Sie auf den Knopf oben.\n2. Klicken Sie auf das Bild unten."
 LAZY = "1. Close the main valve.\n1. Open the small door.\n1. Call the control room."
+CHECKLIST = "# Audit\n\n- [ ] The server room is locked.\n- [x] The doors are locked.\n"
 CHAPTER = "3. Termination of the contract takes a letter."
 
 
@@ -58,6 +59,11 @@ def test_a_picture_at_the_start_of_a_line_only_decorates(mark: str) -> None:
         (CHAPTER, "1. Termination of the contract takes a letter."),
         ("1. Close the main valve.\n3. Open the small door.", "2. Open the small door."),
         ("ما هي الرسوم؟ الرسوم هي 5 دنانير.", "الرسوم هي 5 دنانير."),
+        (CHECKLIST, "The doors are locked."),
+        (CHECKLIST, "- [x] The doors are locked."),
+        (CHECKLIST, "- [ ] The server room is locked."),
+        (CHECKLIST, "☐ The server room is locked."),
+        ("Form\n\n[X] Visitors wear a badge.", "Visitors wear a badge."),
         (ARTICLES, "1. Der Bescheid kommt per Post."),
         (CLICKS, "1. Klicken Sie auf das Bild unten."),
         ("1. Step: open it now fully.\n2. Step: close it now fully.", "1. Step: close it now fully."),
@@ -74,6 +80,12 @@ def test_a_right_quotation_stays_one(source: str, statement: str) -> None:
         ("4. Visitors wear a badge.\n5. Employees get a laptop.", "5 employees get a laptop."),
         ("2. Geräte sind im Haus zu melden.", "2 Geräte sind im Haus zu melden."),
         ("12. Okt. 2024 ist der Stichtag für alle.", "15. Okt. 2024 ist der Stichtag für alle."),
+        (CHECKLIST, "The server room is locked."),
+        (CHECKLIST, "Audit: The server room is locked."),
+        (CHECKLIST, "☑ The server room is locked."),
+        (CHECKLIST, "[x] The server room is locked."),
+        ("Smoking: [ ] allowed [x] forbidden.", "Smoking: allowed."),
+        ("Press [x] to close the small window.", "Press to close the small window."),
         ("- ❌ Remote work in Paris", "Remote work in Paris"),
         (REMOTE, f"🚫 {REMOTE}"),
         ("The trend of sales is ↑ in May.", "The trend of sales is ↓ in May."),

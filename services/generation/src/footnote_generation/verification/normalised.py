@@ -3,7 +3,7 @@
 White space, quotation marks, dashes, commas, hyphens at line ends, character width, digits' script and grouping are
 ignored.
 Words, their order, digits, a minus directly before a number and signs count: "<", "€", "%"; of pictures only those that
-deny or point up or down: "✗", "▲".
+deny or point up or down: "✗", "▲". A box to tick, "[ ]", counts as "☐", and a ticked one before a text not at all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _LETTERS = rf"[^\W\d_]++(?:[{_MARKS}]++[^\W\d_]*+)*+"
 _BLANK = r"[ \u00a0\u202f\u2009]"
 _TOKEN = re.compile(
     rf"""(?x)
-      (?P<number>\d{{1,3}}(?:{_BLANK}\d{{3}})+(?![\d])(?:[.,]\d+)?|\d+(?:[.,:'’]\d+)*|(?<![\w.,)])\.\d+)
+      (?P<open_box>\[[ ]\]) | (?P<ticked_box>(?m:^)\[[xX]\](?=[ \t]++\S))
+    | (?P<number>\d{{1,3}}(?:{_BLANK}\d{{3}})+(?![\d])(?:[.,]\d+)?|\d+(?:[.,:'’]\d+)*|(?<![\w.,)])\.\d+)
     | (?P<word>{_LETTERS}(?:['’]\s?{_LETTERS}|-\n\s*[a-zß-ÿ{_MARKS}]+)*)
     | (?P<minus>
         (?:(?<![^\s([{{（「“„"'«‚:：=<>≤≥≈~|*_/$£¥₹])|(?<=\d[eE]))[-−－–](?=(?:(?P<money>[^\w\s]){_BLANK}?)?\.?\d)
@@ -81,7 +82,9 @@ def tokens(text: str, decimal: str = ".") -> tuple[Token, ...]:
         start, end = match.span()
         kind = match.lastgroup
         written = unicodedata.normalize("NFKC", match[0])
-        if kind == "number":
+        if kind == "open_box":
+            found.append(Token("☐", start, end))
+        elif kind == "number":
             found.append(Token(_number(written, decimal), start, end))
             if len(found) > 1 and _is_money(found[-2].text) and found[-2].end + 1 >= start:
                 found[-2:] = [found[-1], found[-2]]  # "€45" is "45 €"
