@@ -187,6 +187,7 @@ SHIFTS = "Shift,Start,Length\nNight,12:30 am,1½ hours\nNoon,12:30 PM,2 hours\n"
 DUTCH = "Artikel,Prijs,Staat\nLamp,5,gekeurd\nBank,7,niet gekeurd\nKast,9,nog niet bekend\n"
 GERMAN = "Artikel,Preis,Zustand\nLampe,5,offen\nBank,7,nicht offen\nSchrank,9,noch nicht bekannt\n"
 FRENCH = "Produit,Prix,Ville\nLampe,5,Lyon\nBanc,7,Nice\nArmoire,9,pas encore connue\n"
+RANGES = "Model,Range (km),Battery\nMax,400*,large\nMini,300†,small\nPlus,**500**,none **\n"
 DAYS = "Part,Due,Width\nBeam,03/04/2025,5\nBar,{},8\n"
 
 
@@ -220,6 +221,8 @@ DAYS = "Part,Due,Width\nBeam,03/04/2025,5\nBar,{},8\n"
         (DAYS.format("12/25/2025"), "The due of Beam is 4 March 2025 [1]."),
         ("Produit,Prix,Ville\nArticle,5,a\nBanc,7,b\n", "Le prix de l'article est 5 [1]."),
         ("Artigo,Preço (€),Estado\nPorto,550,em armazém\nBraga,1250,esgotado\n", "O preço no Porto é 550 € [1]."),
+        (RANGES, "Mini – Range (km): 300† [1]"),
+        (RANGES, "Plus – Range (km): 500 [1]"),
         (DUTCH, "The Prijs of Lamp is 5 [1]."),
         (DUTCH, "The Staat of Lamp is gekeurd [1]."),
         (GERMAN, "The Zustand of Lampe was offen [1]."),
@@ -277,6 +280,10 @@ def test_the_value_of_a_cell_with_its_unit_is_supported(tmp_path: Path, table: s
         ("Produit,Prix,Ville\nArticle,5,a\nBanc,7,b\n", "Le prix de l'article est d'environ 5 [1]."),
         (SHIFTS, "The start of Night is 12:30 pm [1]."),
         (SHIFTS, "The start of Noon is 12:30 am [1]."),
+        (RANGES, "Max – Range (km): 400 [1]"),
+        (RANGES, "The range of Max is 400 km [1]."),
+        (RANGES, "Mini – Range (km): 300 [1]"),
+        (RANGES, "The battery of Plus is none [1]."),
         (DAYS.format("25/12/2025"), "The due of Beam is 4 March 2025 [1]."),
         (DAYS.format("12/25/2025"), "The due of Beam is 3 April 2025 [1]."),
         (DAYS.format("05/06/2025"), "The due of Beam is 3 April 2025 [1]."),

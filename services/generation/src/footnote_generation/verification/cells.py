@@ -288,7 +288,8 @@ def _agrees(value: _Value, rest: tuple[Token, ...], statement: str, cells: Cells
     Beside a number, only its magnitude and unit are: what else stands there, in the cell or the statement, may turn it.
     """
     tied = wording.tied(rest, statement, cells.language)
-    if not tied:
+    noted = _NOTED.search(value.cell.text)
+    if not tied or (noted and noted[1] not in statement):
         return None
     spoken = wording.spoken(tied, statement, cells.decimal)
     written = find(spoken, cells.language)
@@ -358,6 +359,8 @@ def _is_amount(given: Quantity, unit: str = "") -> bool:
     return is_counted or (not given.dimension and any(map(str.isalpha, given.text)))
 
 
+_NOTED = re.compile(r"\A[^*†‡\n]++([*†‡]++)\Z")
+"""A mark that refers to a note below the table: "400*", not "**400**"."""
 _NEGATIVE = tuple("-−–(")
 _MINUS = re.compile(r"(?<![\w)])[-−–][$€£¥]?\Z")
 _OPENED, _CLOSED = re.compile(r"\( ?[$€£¥]? ?\Z"), re.compile(r" ?[$€£¥%]? ?\)")
