@@ -29,20 +29,15 @@ def question(answer: RetrieveResponse | FootnoteError, asked: list[RetrieveReque
                 raise answer
             return answer
 
-    async def about(scope: Scope, collections: object) -> TextBounds:
-        return TextBounds()
-
     return SimpleNamespace(
         scope=Scope(), text="total?", request=AskRequest(), replayed=None,
         deadline=SimpleNamespace(share=lambda stage: 3.0),
-        tools=SimpleNamespace(
-            stages=SimpleNamespace(retrieval=Retrieval()), bounds=SimpleNamespace(about=about)
-        ),
+        tools=SimpleNamespace(stages=SimpleNamespace(retrieval=Retrieval())),
     )  # fmt: skip
 
 
 def draft(found: Found) -> Any:
-    past = SimpleNamespace(collections=())
+    past = SimpleNamespace(bounds=TextBounds())
     thread = SimpleNamespace(collections=["stocks"], past=past, local_only=False)
     return SimpleNamespace(found=found, plan=SimpleNamespace(query="total?"), thread=thread)
 
