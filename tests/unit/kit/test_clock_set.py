@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from footnote_kit import context
+from footnote_kit import context, wall_clock
 from footnote_kit.credential import ServiceCredential, new_secret
 from footnote_kit.errors import Unauthenticated, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
@@ -22,6 +22,7 @@ class Clock:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.ahead = 0.0
         patch.setattr(time, "time", lambda: _true() + self.ahead)
+        patch.setattr(wall_clock, "_deletions", wall_clock.DeletionClock())  # the process's own doubts for an hour
 
 
 @pytest.fixture

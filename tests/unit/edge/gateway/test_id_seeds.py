@@ -15,6 +15,7 @@ from footnote_edge.adapters.request_ids import RequestTable
 from footnote_edge.gateway import request_ids
 from footnote_edge.gateway.ports import StoredRequest
 from footnote_edge.gateway.request_ids import _TIME, RequestIds
+from footnote_kit import wall_clock
 
 SCOPE = Scope(tenant_id="t", user_id="u")
 CALL = AddVectorsRequest(collection="notes", request_id="once")
@@ -46,6 +47,7 @@ def put_clock(monkeypatch: pytest.MonkeyPatch, ahead: timedelta) -> None:
     real = time.time
     monkeypatch.setattr(request_ids, "datetime", Shifted)
     monkeypatch.setattr(time, "time", lambda: real() + ahead.total_seconds())
+    monkeypatch.setattr(wall_clock, "_deletions", wall_clock.DeletionClock())  # the process's own doubts for an hour
 
 
 async def test_rows_of_a_call_that_an_earlier_version_took_keep_their_ids(stored: RequestTable) -> None:
