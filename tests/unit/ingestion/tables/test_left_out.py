@@ -57,6 +57,7 @@ def compute(tmp_path: Path) -> Compute:
     (BIRTHS, "How many babies were born alive in total in 1964?", "en", ": 42", "babies, born, alive"),
     (PUPILS, "选科为物理的学生有多少人？", "zh", "2", "学生"),
     (CARS, "Which vans have a weight above 3700?", "en", "\n- Axo: 3900", "vans → Van"),
+    (PUPILS, "哪个孩子的数学最高？", "zh", "- 马丁: 90", "孩子"),
     (PUPILS, "语文最高分是谁？", "zh", "- 马乙: 95\n- 马丙: 95", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "3班 → 班级"),
@@ -82,6 +83,7 @@ def test_what_may_be_left_out_is_said(
     (GRANTS, "Total tax of Alba in June 2019", "en"),  # of the tax, which is no column
     (PUPILS, "马甲的体育成绩是多少？", "zh"),
     (PUPILS, "马戊有多少人？", "zh"),
+    (PUPILS, "马戊的数学最高？", "zh"),
 ])  # fmt: skip
 def test_what_would_change_the_answer_is_not_left_out(compute: Compute, table: str, question: str, locale: str) -> None:
     assert compute(table, question, locale) is None
@@ -113,6 +115,12 @@ def test_whole_names_periods_and_days_are_told_apart(compute: Compute, table: st
     (PIB, "PIB total since 2019", "en", ": 21"),
     (PIB, "How much lower was the PIB in 2020 than in 2018?", "en", "2020 minus 2018: -5"),
     (PIB, "PIB total in all years", "en", ": 45"),
+    (PIB, "¿Cuánto cayó el PIB de 2018 a 2020?", "es", "2020 menos 2018: -5"),
+    (PIB, "Wie hoch ist der Durchschnitt von PIB in den Jahren 2018 bis 2020?", "de", ": 11.67"),
+    (PIB, "Quel est le total de PIB de tous les ans ?", "fr", ": 45"),
+    (ISLES, "What is the average number of births per year of Alba?", "en", ": 6"),
+    (ISLES, "What is the average number of births per year?", "en", ""),  # of the sums, or of the rows
+    (ISLES, "Total births per year", "en", "- 2019: 11\n- 2020: 8"),
     (ISLES, "In which year were births of Alba highest?", "en", "- 2020: 7"),
     (ISLES, "In which year were births highest?", "en", ""),  # of a group, or of all
 ])  # fmt: skip

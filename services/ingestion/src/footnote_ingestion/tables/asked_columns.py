@@ -131,10 +131,14 @@ class AskedColumns(AskedRest):
                 return Filter(before[0], op, 0.0, after[0])
         return None
 
-    def _is_by_one(self, place: int) -> bool:
+    def _is_time(self, place: int, by_header: Mapping[int, set[int]]) -> bool:
+        return any(place in by_header[one] for one in self._times)
+
+    def _is_by_one(self, place: int, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether "by" stands before the one text of cells, with its column or without: "by sensor H2"."""
         while place < len(self._asked) and (
-            self._taken.get(place) == "header" or (place not in self._taken and self._asked[place] in self._stop)
+            (self._taken.get(place) == "header" and not self._is_time(place, by_header))
+            or (place not in self._taken and self._asked[place] in self._stop)
         ):
             place += 1
         after = {one.column for one, at in self._starts.items() if at >= place}
@@ -201,6 +205,7 @@ class AskedColumns(AskedRest):
     def _key(self, by_header: Mapping[int, set[int]], said: Mapping[str, int], filters: Sequence[Filter]) -> int | None:
         texts = [column for column in by_header if column in self._subject.values]
         if "per" in said:
+            texts += self._times
             after = {column: [place for place in by_header[column] if place >= said["per"]] for column in texts}
             nearest = min((place for places in after.values() for place in places), default=-1)
             near = [column for column in texts if nearest in after[column]]

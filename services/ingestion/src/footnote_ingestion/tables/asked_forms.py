@@ -61,7 +61,7 @@ class AskedForm(AskedSides):
         filters += self._territories()
         by_header = self._headers()
         self._days(said)
-        if "per" in said and self._is_by_one(said["per"]):
+        if "per" in said and self._is_by_one(said["per"], by_header):
             del said["per"]
         limits = self._limits(said)
         compared = None if limits else self._compared_columns(said, by_header)
@@ -186,6 +186,8 @@ class AskedForm(AskedSides):
             if form.kind == COUNT:
                 form.measure, form.added = (0, ()) if not named else (measure, form.added)
                 form.kind = COUNT if not named else TOTAL
+            elif form.kind == AVERAGE and form.key in self._times:
+                form.grouped, form.inner = False, ROWS  # decided where each year is one row
             elif form.kind == AVERAGE and form.key == self._subject.naming and self._names_single_rows(form.key):
                 form.grouped = False
         elif AVERAGE in asked:

@@ -74,9 +74,23 @@ class AskedRest(AskedWords):
 
     def _may_be_left_out(self, place: int, unknown: Collection[int]) -> bool:
         if is_unspaced(self._asked[place][0]):  # one that makes a noun of a form's word, as in "平均分"
-            return place - 1 in self._of_measures and place + 1 not in unknown
+            makes_noun = place - 1 in self._of_measures and place + 1 not in unknown
+            return makes_noun or self._is_in_noun_asked_for(place, unknown)
         is_name = place in self._capitals and not self._follows_question_word(place)
         return not (is_name or self._is_asked_for(place))
+
+    def _is_in_noun_asked_for(self, place: int, unknown: Collection[int]) -> bool:
+        """Return whether a character is of the unknown noun that follows a question word, as in "哪个国家"."""
+        start = place
+        while start - 1 in unknown:
+            start -= 1
+        end = start
+        while end in unknown:
+            end += 1
+        asking = (tuple(units(one)) for one in locales.choose(self._language).signals.asking)
+        return end - start <= _LONGEST_NOUN and any(
+            self._asked[max(0, start - len(one)) : start] == one for one in asking
+        )
 
     def _follows_question_word(self, place: int) -> bool:
         """Return whether a word says what is asked for, as in "Welches Land": it is no name, even with a capital."""

@@ -265,7 +265,7 @@ class AskedWords:
         """Add the words for a year, which mean the one column whose numbers are years; it is not measured."""
         nouns = nouns_of(YEAR, self._language) if len(self._subject.years) == 1 else ()
         for place in self._free():
-            if self._asked[place] in nouns:
+            if any(alike(self._asked[place], one) for one in nouns):
                 (column,) = self._subject.years
                 hits.setdefault(column, set()).add(place)
                 self._times.add(column)

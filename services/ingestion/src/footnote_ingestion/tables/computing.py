@@ -257,6 +257,9 @@ class Computing:
             rows, texts = (replace(form, kind=one, inner=forms.TOTAL) for one in (forms.COUNT, forms.DISTINCT))
             same = self._given(at, rows) == self._given(at, texts)
             return texts if form.inner == forms.DISTINCT else rows if same else None
+        if form.kind == forms.AVERAGE:
+            by_key = self._given(at, replace(form, kind=forms.COUNT, grouped=True, inner=forms.TOTAL))
+            return replace(form, inner=forms.TOTAL) if {count for _, count in by_key or ()} == {1} else None
         groups = replace(form, inner=forms.TOTAL)
         rows = replace(form, inner=forms.AVERAGE) if form.sides else replace(groups, grouped=False)
         keys = [[key for key, _ in self._given(at, one) or ()] for one in (groups, rows)]

@@ -89,8 +89,10 @@ MOST_WORDS = 32
 
 @lru_cache(maxsize=64)
 def nouns_of(unit: str, language: str) -> frozenset[str]:
-    """Return the words for a day, month or year, and for several."""
-    said = (forms.tokens(format_unit(count, f"duration-{unit}", locale=language)) for count in (1, 2, 5))
+    """Return the words for a day, month or year, and for several; none in a language that is not known."""
+    if locales.known(language) is None:
+        return frozenset()
+    said = [forms.tokens(format_unit(count, f"duration-{unit}", locale=language)) for count in (1, 2, 5)]
     return frozenset(one for words in said for one in words if not one.isdecimal() and len(words) == 2)
 
 
