@@ -47,6 +47,18 @@ def test_footnotes_lead_to_the_item_of_a_source() -> None:
     assert added.create_time.seconds == 1
 
 
+def test_a_document_that_is_only_joined_is_a_source() -> None:
+    """Its names may stand in the answer, which must go with it."""
+    computation = computed()
+    computation.document_ids.append("joined")
+    assert not is_placed(computation, CHUNKS)
+    both = [*CHUNKS, ScoredChunk(chunk=Chunk(id="j", document_id="joined", collection_id="hr", revision=3))]
+    assert is_placed(computation, both)
+    answer, added = answer_of(computation, [], both, "en")
+    assert {(one.document_id, one.collection_id, one.revision) for one in added} == {("d", "", 0), ("joined", "hr", 3)}
+    assert [one.document_id for one in answer.citations] == ["d"]
+
+
 def chunk(kind: str, *places: tuple[int, int, str, str]) -> ScoredChunk:
     """A passage with one row of table 1; each cell has row, column, its place in a sheet and its text."""
     table = Table(number=1, columns=[TableColumn(headers=["Ward"], names_rows=True), TableColumn(headers=["Beds"])])

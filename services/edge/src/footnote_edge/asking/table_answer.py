@@ -42,11 +42,18 @@ def begins_with_table(chunks: Sequence[ScoredChunk]) -> bool:
 
 
 def is_placed(computation: TableComputation, chunks: Sequence[ScoredChunk]) -> bool:
-    """Return whether a computation names the cells that it rests on, in documents of the passages."""
+    """Return whether a computation names the cells that it rests on, and reads documents of the passages alone."""
     documents = {one.chunk.document_id for one in chunks}
-    return bool(computation.cells) and all(
-        one.ranges and one.document_id in documents and all(map(corners, one.ranges)) for one in computation.cells
-    )
+    placed = all(one.ranges and all(map(corners, one.ranges)) for one in computation.cells)
+    return bool(computation.cells) and placed and documents.issuperset(_read(computation))
+
+
+def _read(computation: TableComputation) -> list[str]:
+    """Return the documents that a computation reads, those with cells that it adds or shows first.
+
+    A name that stands in the answer may come from a document that was only joined.
+    """
+    return list(dict.fromkeys([*(one.document_id for one in computation.cells), *computation.document_ids]))
 
 
 def answer_of(
@@ -59,13 +66,13 @@ def answer_of(
     places: list[tuple[int, Citation]] = []
     # The cells confirm the number. With doubts it is open whether the query is what the question asks for.
     verdict, score = (VERDICT_NOT_CONFIRMED, 0.5) if computed.doubts else (VERDICT_SUPPORTED, 1.0)
-    for cells in computed.cells:
-        chunk = by_document[cells.document_id]
-        if cells.document_id not in known:
-            known[cells.document_id] = len(sources) + len(added) + 1
+    for document_id in _read(computed):
+        if document_id not in known:
+            chunk = by_document[document_id]
+            known[document_id] = len(sources) + len(added) + 1
             added.append(
                 Source(
-                    number=known[cells.document_id], chunk_id=chunk.id, document_id=chunk.document_id,
+                    number=known[document_id], chunk_id=chunk.id, document_id=chunk.document_id,
                     revision=chunk.revision, collection=chunk.collection, collection_id=chunk.collection_id,
                     filename=chunk.filename, title=chunk.title, mime_type=chunk.mime_type, sha256=chunk.sha256,
                     locator=chunk.locator, text=chunk.text, label=label(chunk.filename, chunk.locator, locale),
@@ -73,6 +80,8 @@ def answer_of(
                     create_time=chunk.create_time if chunk.HasField("create_time") else None,
                 )
             )  # fmt: skip
+    for cells in computed.cells:
+        chunk = by_document[cells.document_id]
         place, cell = _place(cells, chunk.document_type), _cell(cells, chunks)
         quote = f"{', '.join(cells.ranges)} ({cells.column}, {cells.count})"
         places.append(
