@@ -590,7 +590,7 @@ async def test_a_tenants_limit_of_sources_is_a_quota(
         with pytest.raises(ResourceExhausted) as full:
             await kept.create(edge, "folder", {"path": str(folder)}, name="another")
         assert full.value.reason == "QUOTA_EXCEEDED"
-        assert full.value.metadata == {"quota": "tenant_sources", "limit": "1", "used": "1"}
+        assert full.value.metadata == {"quota": "tenant_sources", "limit": "1"}
 
 
 async def test_no_caller_claims_or_loses_an_origin(edge: EdgeStub, world: World, folder: Path) -> None:

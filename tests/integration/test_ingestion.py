@@ -206,6 +206,7 @@ async def test_limits_of_a_tenant_hold_over_its_collections_under_concurrency(cl
     assert {one.reason for one in refused} == {"QUOTA_EXCEEDED"}
     assert "footnote limits set" in refused[0].metadata["hint"]
     assert "--documents" in refused[0].metadata["hint"]
+    assert set(refused[0].metadata) == {"quota", "limit", "hint"}, "what hidden collections hold is not told"
 
 
 async def test_bytes_of_a_tenant_hold_under_concurrency(client: Client) -> None:
@@ -218,8 +219,9 @@ async def test_bytes_of_a_tenant_hold_under_concurrency(client: Client) -> None:
     document = listed.documents[0]
     fits = await client.replace(document.id, b"x " * 75, max_tenant_bytes=450)
     assert fits.document.size_bytes == 150
-    with pytest.raises(ResourceExhausted, match="450 allowed"):
+    with pytest.raises(ResourceExhausted, match="450 allowed") as full:
         await client.replace(document.id, b"y " * 76, max_tenant_bytes=450)
+    assert "450" not in full.value.message.replace("the 450 allowed", ""), "what is used is not told"
     # A shorter one is always taken, and what is deleted makes room.
     assert (await client.replace(document.id, b"z " * 10, max_tenant_bytes=100)).document.size_bytes == 20
     await client.delete(document.id)

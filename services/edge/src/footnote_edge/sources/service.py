@@ -104,10 +104,10 @@ class Sources:
             raise InvalidArgument.field("source.collection", "must be given")
         collection = await self._collections.for_upload(scope, wanted.collection)
         await self._permissions.collection(scope, collection, Access.WRITE)
-        if self._most and (used := await self._source_store.count(scope.tenant_id)) >= self._most:
+        if self._most and await self._source_store.count(scope.tenant_id) >= self._most:
             raise ResourceExhausted(
-                f"The tenant has {used} sources; its limit is {self._most}.",
-                metadata={"quota": "tenant_sources", "limit": str(self._most), "used": str(used)},
+                f"The tenant may have no more than {self._most} sources.",
+                metadata={"quota": "tenant_sources", "limit": str(self._most)},
             )
         sealed = self._vault.seal(source_id, secrets) if secrets else Sealed(b"", "")
         now = datetime.now(UTC)

@@ -41,12 +41,14 @@ class Quota:
         return bool(self.tenant_documents or self.tenant_bytes)
 
     def check(self, used: Used, tenant_id: str, documents: int, size: int) -> None:
-        """Raise `ResourceExhausted` when this many more documents and bytes exceed a limit."""
+        """Raise `ResourceExhausted` when this many more documents and bytes exceed a limit.
+
+        What the tenant stores is not said: it counts collections that are hidden from the caller.
+        """
         if documents and self.collection_documents and used.collection_documents >= self.collection_documents:
             raise _refusal(
                 "collection_documents",
                 self.collection_documents,
-                used.collection_documents,
                 f"The collection holds {used.collection_documents} documents; at most {self.collection_documents} "
                 "are allowed",
                 f"raise its limit: footnote collections update NAME --set max_documents={2 * self.collection_documents}"
@@ -59,16 +61,14 @@ class Quota:
             raise _refusal(
                 "tenant_documents",
                 self.tenant_documents,
-                used.tenant_documents,
-                f"Your collections hold {used.tenant_documents} documents; at most {self.tenant_documents} are allowed",
+                f"Your collections may hold no more than {self.tenant_documents} documents",
                 f"have the operator allow more: footnote limits set {tenant} --documents {2 * self.tenant_documents}",
             )
         if size > 0 and self.tenant_bytes and used.tenant_bytes + size > self.tenant_bytes:
             raise _refusal(
                 "tenant_bytes",
                 self.tenant_bytes,
-                used.tenant_bytes,
-                f"Your files have {used.tenant_bytes} bytes; {size} more would be over the {self.tenant_bytes} allowed",
+                f"With {size} bytes more, your files would be over the {self.tenant_bytes} allowed",
                 f"have the operator allow more: footnote limits set {tenant} --bytes {2 * self.tenant_bytes}",
             )
 
@@ -93,6 +93,6 @@ class Room:
             self._used = Used(used.collection_documents + 1, used.tenant_documents + 1, used.tenant_bytes + size)
 
 
-def _refusal(name: str, limit: int, used: int, message: str, advice: str) -> ResourceExhausted:
-    metadata = {"quota": name, "limit": str(limit), "used": str(used), "hint": f"Delete documents, or {advice}"}
+def _refusal(name: str, limit: int, message: str, advice: str) -> ResourceExhausted:
+    metadata = {"quota": name, "limit": str(limit), "hint": f"Delete documents, or {advice}"}
     return ResourceExhausted(message, metadata=metadata)
