@@ -1,5 +1,8 @@
 """Git repositories over SSH: a real server lets in the source's key, and shows the key that was pinned."""
 
+import asyncio
+import multiprocessing
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,6 +112,31 @@ async def test_no_key_is_left_behind(origin: SshOrigin, tmp_path: Path, monkeypa
     (tmp_path / "scratch").mkdir()
     assert len(await listed(origin)) == 1
     assert not any((tmp_path / "scratch").iterdir())
+
+
+def keys_below(folder: Path) -> list[Path]:
+    return [one for one in folder.rglob("*") if one.is_file() and b"PRIVATE KEY" in one.read_bytes()]
+
+
+def test_a_run_that_was_killed_leaves_no_key_behind_for_good(
+    origin: SshOrigin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source's next run, here or after a restart, removes what the killed one could not."""
+    asyncio.run(origin.put("one", "A text."))
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    address = origin.settings["url"]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        origin.settings["url"] = f"ssh://git@127.0.0.1:{silent.getsockname()[1]}/repository"
+        run = multiprocessing.get_context("fork").Process(target=lambda: asyncio.run(listed(origin)))
+        run.start()
+        with silent.accept()[0]:  # of the program, which has its key by now
+            assert keys_below(tmp_path)
+            run.kill()
+            run.join()
+    origin.settings["url"] = address
+    assert len(asyncio.run(listed(origin))) == 1
+    assert keys_below(tmp_path) == []
 
 
 @pytest.mark.parametrize(

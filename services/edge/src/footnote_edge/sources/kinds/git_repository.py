@@ -9,6 +9,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -146,10 +147,9 @@ class GitConnection:
         except AddressRefused as error:
             raise SourceRefused(str(error)) from None
         key, limit = checked_host_key(self._settings.host_key), policy.item_bytes * 20
-        ssh = await asyncio.to_thread(GitSsh, place, addresses, key, self._secrets.private_key, policy.timeout, limit)
-        fetching = asyncio.create_task(
-            asyncio.to_thread(self._fetch_into, ssh, self._opening.folder / "git", place.path)
-        )
+        secret, folder = self._secrets.private_key, self._opening.folder
+        ssh = GitSsh(folder / "ssh", place, addresses, key, secret, policy.timeout, limit)
+        fetching = asyncio.create_task(asyncio.to_thread(self._fetch_by, ssh, folder / "git", place.path))
         try:
             await asyncio.wait_for(asyncio.shield(fetching), TIMEOUT_SECONDS)
         except HeldBack as held:
@@ -161,8 +161,13 @@ class GitConnection:
         except (GitProtocolError, OSError, EOFError) as error:
             raise SourceUnavailable(f"The repository gave an invalid response: {type(error).__name__}.") from None
         finally:
-            await asyncio.to_thread(ssh.close)  # ends the program, and with it the thread that reads from it
+            await asyncio.to_thread(ssh.end)  # ends the program, and with it the thread that reads from it
             await asyncio.wait([fetching])
+
+    def _fetch_by(self, ssh: GitSsh, folder: Path, path: str) -> None:
+        """Fetch, and delete the key here: a cancellation does not end a thread."""
+        with closing(ssh):
+            self._fetch_into(ssh, folder, path)
 
     def _fetch_into(self, client: Any, folder: Path, path: str = "") -> None:
         repo = _cache(folder)
