@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from footnote_ingestion.documents import spool
+from footnote_ingestion.worker.isolation import Box
 
 DAY = 86_400
 
@@ -40,6 +41,26 @@ def test_what_the_dead_have_left_goes_after_a_day(tmp_path: Path) -> None:
     assert not old.exists()
     assert young.exists()
     asyncio.run(spool.remove(own))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may have workers of another user")
+def test_copies_for_workers_of_another_user_go_with_their_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are outside the data folder, which another user cannot enter."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    dead, living = spool.prepare(tmp_path / "spool"), spool.prepare(tmp_path / "spool")
+    copy = Box(dead, 54321).folder / "in" / "copy"
+    copy.write_text("A document.")
+    kept = Box(living, 54321).folder
+    for folder in (dead, living):
+        aged(folder, 1.1 * DAY)
+    os.close(spool._held.pop(dead))  # as the kernel does for a killed process
+    own = spool.prepare(tmp_path / "spool")
+    assert list((tmp_path / "temporary").iterdir()) == [kept]
+    for folder in (own, living):
+        asyncio.run(spool.remove(folder))
 
 
 def left(folder: Path) -> list[Path]:

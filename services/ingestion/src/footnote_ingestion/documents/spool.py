@@ -19,6 +19,8 @@ from footnote_database.cancel_safe import outcome
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.hints import ERROR_HINTS, FAILURE_HINTS
 
+from footnote_ingestion.worker.isolation import remove_boxes
+
 P = ParamSpec("P")
 
 _BUFFER = 1024 * 1024
@@ -37,7 +39,7 @@ class Received:
 
 
 def prepare(folder: Path) -> Path:
-    """Make this process's own folder in `folder`; delete those left by killed processes a day ago or more.
+    """Make this process's own folder in `folder`; delete those of killed processes and their workers after a day.
 
     Other replicas may share the disk, be idle for a day, or have another clock: each holds a lock on its folder.
     """
@@ -47,6 +49,7 @@ def prepare(folder: Path) -> Path:
         _held[own] = held
     for other in folder.iterdir():
         if other.stat().st_mtime < time.time() - _STALE_SECONDS and (lock := _locked(other)) is not None:
+            remove_boxes(other)
             shutil.rmtree(other, ignore_errors=True)
             os.close(lock)
     return own

@@ -76,13 +76,24 @@ class Workers:
         return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, programs, self.work)
 
 
+def _prefix(scratch: Path) -> str:
+    return f"footnote-worker-{scratch.name}-"
+
+
+def remove_boxes(scratch: Path) -> None:
+    """Remove the folders outside `scratch` that workers of a killed process have left; blocks on the disk."""
+    for folder in Path(tempfile.gettempdir()).iterdir():
+        if folder.name.startswith(_prefix(scratch)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Box:
     """A worker's own folder: `in` holds the file that it reads, `tmp` temporary files of libraries."""
 
     def __init__(self, scratch: Path, uid: int) -> None:
         self._uid = uid
         # Another user cannot traverse the data folder, which only we can access.
-        self.folder = Path(tempfile.mkdtemp(prefix="footnote-worker-")) if uid else scratch / f"worker-{uuid4().hex}"
+        self.folder = Path(tempfile.mkdtemp(prefix=_prefix(scratch))) if uid else scratch / f"worker-{uuid4().hex}"
         self.folder.mkdir(mode=0o700, exist_ok=bool(uid))
         for name in ("in", "tmp"):
             (self.folder / name).mkdir(mode=0o700)
