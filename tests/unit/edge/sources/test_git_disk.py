@@ -2,16 +2,84 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dulwich.repo import Repo
 from footnote_edge.sources.kinds import GIT
 from footnote_edge.sources.kinds.git_http import MEMORY
+from footnote_edge.sources.kinds.git_repository import _SMALL
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Opening
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import Memory, listing
 from support.source_servers import GitRepository, git_server
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[GitRepository]:
+    """A repository over HTTP."""
+    with git_server(GitRepository.make(tmp_path / "origin")) as repository:
+        yield repository
+
+
+async def files_of(repository: GitRepository, cache: Path) -> list[str]:
+    """List a repository as a run does, with a cache of its own."""
+    settings = parsed(GIT.settings, {"url": repository.url + "/.git"})
+    policy = Policy.of((), ("127.0.0.1",), (), timeout=10.0)
+    connection = GIT.open(Opening(settings, parsed(GIT.secrets, {}), "default", cache, policy))
+    try:
+        return [item.id for page in await listing(connection, Memory()) for item in page.items]
+    finally:
+        await connection.close()
+
+
+def holds(cache: Path, text: bytes) -> bool:
+    repo = Repo(str(cache / "git"))
+    try:
+        return any(text in repo[sha].as_raw_string() for sha in repo.object_store)
+    finally:
+        repo.close()
+
+
+@pytest.mark.parametrize("size", [10_000, _SMALL], ids=["small", "large"])
+async def test_a_file_that_left_the_repository_leaves_the_disk(
+    served: GitRepository, tmp_path: Path, size: int
+) -> None:
+    """At once from a small cache, and within a day from a large one: git is where files are removed for good."""
+    cache = tmp_path / "cache"
+    (served.folder / "staff.txt").write_text("Ada Quokka earns 54 000.")
+    (served.folder / "kept.bin").write_bytes(os.urandom(size))
+    served.commit()
+    assert await files_of(served, cache) == ["kept.bin", "staff.txt"]
+    (served.folder / "staff.txt").unlink()
+    (served.folder / "kept.txt").write_text("Open from nine to five.")
+    served.commit()
+    assert await files_of(served, cache) == ["kept.bin", "kept.txt"]
+    assert holds(cache, b"Quokka") is (size == _SMALL)
+    for pack in (cache / "git" / "objects" / "pack").iterdir():
+        os.utime(pack, (0, pack.stat().st_mtime - 25 * 3600))
+    sent = served.bytes_sent
+    assert await files_of(served, cache) == ["kept.bin", "kept.txt"]
+    assert (served.bytes_sent - sent > size) is (size == _SMALL), "only what must be fetched again is"
+    assert not holds(cache, b"Quokka")
+    assert holds(cache, b"nine to five")
+
+
+async def test_what_a_killed_fetch_leaves_goes_with_the_next_one(served: GitRepository, tmp_path: Path) -> None:
+    (served.folder / "a.txt").write_text("A text.")
+    served.commit()
+    cache = tmp_path / "cache"
+    assert await files_of(served, cache) == ["a.txt"]
+    left = ["git/objects/tmp_pack_1", "git/refs/heads/footnote.lock", "git-pruned/HEAD"]
+    (cache / "git-pruned").mkdir()
+    for name in left:
+        (cache / name).write_bytes(b"half")
+    (served.folder / "b.txt").write_text("Another.")
+    served.commit()
+    assert await files_of(served, cache) == ["a.txt", "b.txt"]
+    assert [name for name in left if (cache / name).exists()] == []
 
 
 async def test_a_pack_beyond_memory_lies_in_the_sources_own_folder(
@@ -22,11 +90,5 @@ async def test_a_pack_beyond_memory_lies_in_the_sources_own_folder(
     repository.commit()
     with git_server(repository):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no folder"))
-        settings = parsed(GIT.settings, {"url": repository.url + "/.git"})
-        policy = Policy.of((), ("127.0.0.1",), (), timeout=10.0)
-        connection = GIT.open(Opening(settings, parsed(GIT.secrets, {}), "default", tmp_path / "cache", policy))
-        try:
-            assert [item.id for page in await listing(connection, Memory()) for item in page.items] == ["big.bin"]
-        finally:
-            await connection.close()
+        assert await files_of(repository, tmp_path / "cache") == ["big.bin"]
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["git"]  # nothing of it stays

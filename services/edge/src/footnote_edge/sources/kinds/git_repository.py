@@ -8,6 +8,7 @@ had this version, and stays while the file is unchanged.
 import asyncio
 import shutil
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -40,7 +41,11 @@ from footnote_edge.sources.ports import (
 
 _PAGE = 500
 _MOST_PACKS = 30
-"""Maximum packs in a cache; beyond that everything is fetched again, which also frees unneeded objects."""
+"""Maximum packs in a cache; beyond that everything is fetched again."""
+_SMALL = 16 * 1024 * 1024
+"""Bytes of packs that are rewritten after a change, without what has left the branch: seconds of a thread."""
+_DAY = 24 * 3600.0
+"""Seconds after which a larger cache that has changed is fetched again."""
 MOST_ENTRIES = 1_000_000
 """Maximum files and folders of a commit; one walks through them in 10 seconds."""
 _DEEPEST = 500
@@ -183,8 +188,12 @@ class GitConnection:
             found.update({name: sha for name, sha in result.refs.items() if sha is not None})
             self._commit = self._branch(found)
             repo.refs[_HEAD] = self._commit  # type: ignore[index,assignment]
+            packs = _packs(folder)
+            if len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _SMALL:
+                repo = _pruned(repo, folder, self._commit)
         except BaseException:
             repo.close()
+            _remove_unfinished(folder)
             raise
         self._repo = repo
 
@@ -261,14 +270,48 @@ def checked_url(url: str) -> None:
 
 
 def _cache(folder: Path) -> Repo:
-    """Return the bare repository that caches fetched objects; a damaged or overgrown one is created again."""
+    """Return the bare repository that caches fetched objects; a damaged, overgrown or old one is created again."""
+    _remove_unfinished(folder)
     try:
         repo = Repo(str(folder))
-        if sum(1 for _ in (folder / "objects" / "pack").glob("*.pack")) <= _MOST_PACKS:
+        packs = _packs(folder)
+        since = min((pack.stat().st_mtime for pack in packs), default=0.0)
+        if len(packs) <= 1 or (len(packs) <= _MOST_PACKS and abs(time.time() - since) < _DAY):
             return repo
         repo.close()
     except (NotGitRepository, OSError, ValueError):
         pass
+    return _new(folder)
+
+
+def _new(folder: Path) -> Repo:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return Repo.init_bare(str(folder))
+
+
+def _packs(folder: Path) -> Sequence[Path]:
+    return list((folder / "objects" / "pack").glob("*.pack"))
+
+
+def _pruned(repo: Repo, folder: Path, commit: Any) -> Repo:
+    """Return the cache with the objects of one commit alone: files that were removed stay nowhere."""
+    beside = folder.with_name(f"{folder.name}-pruned")
+
+    def want(refs: Any, depth: int | None = None) -> Any:
+        return [commit]
+
+    with closing(_new(beside)) as kept:
+        repo.fetch(kept, determine_wants=want, depth=1)
+        kept.refs[_HEAD] = commit  # type: ignore[index]
+    repo.close()
+    shutil.rmtree(folder)
+    beside.rename(folder)
+    return Repo(str(folder))
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what a fetch leaves that was killed or found the disk full; no other fetches into the folder."""
+    shutil.rmtree(folder.with_name(f"{folder.name}-pruned"), ignore_errors=True)
+    for left in [*(folder / "objects").glob("tmp_pack_*"), *folder.rglob("*.lock")]:
+        left.unlink(missing_ok=True)
