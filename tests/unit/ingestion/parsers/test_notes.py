@@ -37,11 +37,17 @@ from footnote_ingestion.parsers.texts.html import HtmlParser
         ("STATEMENTS OF INCOME - USD ($) shares in Thousands, $ in Millions",
          "STATEMENTS OF INCOME - USD ($) shares in Thousands, $ in Millions", 3),
         ("(Dollars in millions, shares in thousands)", "(Dollars in millions, shares in thousands)", 6),
-        ("T€", "T€", 3),
+        ("T€", "T€", 3), ("(in T€)", "(in T€)", 3), ("Angaben in TEUR", "Angaben in TEUR", 3),
+        ("Résultat (en k€)", "(en k€)", 3), ("(Figures in £m)", "(Figures in £m)", 6),
+        ("Revenue in € million", "Revenue in € million", 6), ("Ergebnis (US$'000)", "(US$'000)", 3),
+        ("Accounts, in millions", "Accounts, in millions", 6), ("(Yen in millions)", "(Yen in millions)", 6),
+        ("Chiffre d'affaires en milliers d'euros", "Chiffre d'affaires en milliers d'euros", 3),
+        ("Production (thousand tonnes)", "(thousand tonnes)", 3),
+        ("Sales (in millions), shares (in thousands)", "Sales (in millions), shares (in thousands)", 6),
     ],
 )  # fmt: skip
 def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
-    assert note_of(("", line)) == (note, scale)
+    assert note_of(("", line))[:2] == (note, scale)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +58,11 @@ def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
         "Courses and their fees in euros", "Travel costs up to €50 are refunded", "Budget in thousands (EUR)",
         "Offices (Thousand Oaks)", "Disasters (billion-dollar events)", "TOP MILLION", "(million-plus)",
         "Million Dollar Baby", "Millions of tourists", "Deaths (per million)", "Distances (in miles)",
+        "Offices in Thousand Oaks", "(Staff in Thousand Oaks)", "Courses in English, millions enrolled",
     ],
 )  # fmt: skip
 def test_a_word_of_magnitude_or_currency_alone_is_none(line: str) -> None:
-    assert note_of((line,)) == ("", 0)
+    assert note_of((line,)) == ("", 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +83,23 @@ def test_a_percentage_below_a_magnitude_is_in_none() -> None:
     found = measure_of(("Prices", "Wheat (thousand t)"))
     assert found is not None
     assert (found.unit, found.scale) == ("", 3)
+
+
+@pytest.mark.parametrize(
+    ("header", "currency"), [("2023 £'000", "GBP"), ("(US$'000)", "USD"), ("2023 TEUR", "EUR"), ("Kosten (k€)", "EUR")]
+)
+def test_headers_state_thousands_beside_a_currency(header: str, currency: str) -> None:
+    assert measure_of((header,)) == Measure(currency=currency, scale=3)
+
+
+def test_a_title_of_a_sheet_says_the_same_with_a_blank_row_below_and_without(tmp_path: Path) -> None:
+    path, found = tmp_path / "a.csv", []
+    for blank in ("", ";;\n"):
+        path.write_text(f"Umsatz in Mio. EUR;;\n{blank}Segment;2023;2022\nNord;48;45\nSüd;12;11\n")
+        blocks: list[Block] = []
+        CsvParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+        found.append(next(block.table_part for block in blocks if block.table_part.columns))
+    assert [(part.note, part.columns[2].measure.scale) for part in found] == [("Umsatz in Mio. EUR", 6)] * 2
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ CURRENCIES = {"€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₽": "RUB
               "A$": "AUD", "C$": "CAD", "HK$": "HKD", "$": "$", "¥": "¥"}  # fmt: skip
 """Currency signs with their codes; a sign that several countries use stays a sign."""
 _CODE_WORDS = (
-    "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY "
-    "USD ZAR"
+    "AED AUD BRL CAD CHF CNY CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KRW MAD MXN MYR NOK NZD PHP PLN RON RUB SAR "
+    "SEK SGD THB TRY USD ZAR"
 )
 CODES = frozenset(_CODE_WORDS.split())
 _UNIT_WORDS = (

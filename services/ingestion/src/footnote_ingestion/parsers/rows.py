@@ -143,14 +143,13 @@ class TableRows:
         corner = [text for at in sorted(naming) if at < len(headers) for text in headers[at]]
         values = [path for at, path in enumerate(headers) if at not in naming]
         shared = [text for text in values[0] if all(text in path for path in values)] if len(values) > 1 else []
-        note, scale = note_of((out.line_above, *said, *shared, *corner))
-        self.said = said = (note, *said) if note else tuple(said)
+        note, scale, of_all = note_of((out.line_above, *said, *shared, *corner))
+        self.said = (note, *said) if note else tuple(said)
         """What stands above it, for a part of it with other columns of names."""
-        said = (*said, *corner)
         self._naming = naming
         columns = []
         for at, path in enumerate(headers):
-            measure = None if at in naming else measure_of((*said, *path))
+            measure = None if at in naming else measure_of(path, (*self.said, *corner), of_all)
             columns.append(TableColumn(headers=path, names_rows=at in naming, measure=measure))
         self._head = Table(number=self.number, name=name, columns=columns, note=note, note_scale=scale)
 

@@ -20,6 +20,7 @@ from footnote_text.a1 import column_letters
 from footnote_text.lexical import is_unspaced
 from google.protobuf.json_format import Parse
 
+from footnote_ingestion.parsers.numbers import CODES
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
 from footnote_ingestion.tables.engine import Engine
@@ -33,12 +34,6 @@ SMALLEST = 1e-9
 """What two computations of a number may differ by."""
 _SIGNIFICANT = 3
 _MOST_VALUES, _LONGEST_VALUE, _MOST_RANGES = 5000, 80, 40
-_CODES = frozenset(
-    {
-        *("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "CAD", "AUD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RUB"),
-        *("INR", "BRL", "MXN", "KRW", "TRY", "ZAR", "AED", "SAR", "EGP", "MAD"),
-    }
-)
 
 Rows = Callable[[TableDescription], Iterable[RowData]]
 """Reads the rows of a table from the document itself."""
@@ -90,7 +85,7 @@ def mixed_units(
         if other.type != COLUMN_TYPE_TEXT or other.name.casefold() in apart:
             continue
         codes = set(texts_of(engine, table, other.number))
-        if len(codes) > 1 and codes <= _CODES:
+        if len(codes) > 1 and codes <= CODES:
             here = engine.run(f"SELECT row, t{other.number} FROM {raw(table)}")[1]
             found = sorted({text for row, text in here if row in rows and text})
             if len(found) > 1:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median
 
+from footnote_ingestion.parsers.measures import is_note
 from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of, values_of
 from footnote_ingestion.parsers.pdf.headings import is_caption
 from footnote_ingestion.parsers.pdf.lines import Line, Word
@@ -108,9 +109,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             break
         short = line.right - line.left < 0.6 * (right - left) or line.right < figures - size  # a section's name
         short = short and abs(line.left - left) < _ASIDE * size
-        noted = line.text[:1] + line.text[-1:] in ("()", "[]")  # "(in thousands, except for shares)"
         inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
-        within = short or noted or inner or _is_below_head(line, rules, (start, right), size)
+        within = short or is_note(line.text) or inner or _is_below_head(line, rules, (start, right), size)
         if not within and _is_prose(line, words):
             break
         if aside and (boxed is None or line.left < boxed):
