@@ -23,7 +23,17 @@ from footnote_generation.language import phrases as answer_phrases
 from footnote_generation.language import quantities, text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.words import analyse
-from footnote_generation.verification import cells, claims, explanations, judging, layout, lead_ins, normalised, parts
+from footnote_generation.verification import (
+    cells,
+    claims,
+    explanations,
+    judging,
+    layout,
+    lead_ins,
+    normalised,
+    parts,
+    quotations,
+)
 from footnote_generation.verification import wording as stated
 from footnote_generation.verification.evidence import Evidence
 from footnote_indexing.chunking.assemble import TextWindow
@@ -147,6 +157,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.language.phrases.says_more": lambda t: answer_phrases.says_more(t, "Why?", strictly=True),
     "footnote_generation.verification.normalised.tokens": lambda t: normalised.tokens.__wrapped__(t, ","),
     "footnote_generation.verification.parts.cut": lambda t: parts.cut(t, "."),
+    "footnote_generation.verification.quotations.find": quotations.find,
     "footnote_generation.language.quantities.find": lambda t: [
         quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
     ],

@@ -223,7 +223,9 @@ class Checker:
             known = {}
             for number, place in dict.fromkeys(_cited(sentence)):
                 named = cells.find_named(sentence.text, place, self.sources[number], self.locale)
-                known[number, place] = judge(sentence.text, sentence.lead, self._evidence(number), named, sentence.mark)
+                known[number, place] = judge(
+                    sentence.text, sentence.lead, self._evidence(number), named, sentence.mark, spoken=sentence.spoken
+                )
             self._judged[sentence] = known = self._without_value(sentence, known)
         return known
 

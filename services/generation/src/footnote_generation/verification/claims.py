@@ -13,6 +13,7 @@ from footnote_text import sentences
 
 from footnote_generation.language import phrases
 from footnote_generation.language.cldr import date_begin
+from footnote_generation.verification import quotations
 from footnote_generation.verification.layout import Context, PlacedMarker, Sentence, clauses, context_begin, of_row
 from footnote_generation.verification.normalised import BULLETS
 
@@ -73,6 +74,7 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
             if bounds:
                 own[_owner(marker, bounds)].append(marker)
         inside = _touching(here, bounds)
+        quoted = [(first + opened, first + closed) for opened, closed in quotations.find(text[first:last])]
         lead = context.introduction if head and not plain.lstrip().startswith("#") else ""
         for index, ((start, end), mine) in enumerate(zip(bounds, own, strict=True)):
             for left, right, some in [(start, end, mine)] if heading or entry else clauses(text, start, end, mine):
@@ -80,7 +82,10 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
                 said = " ".join(inner.split()).lstrip(" :,;，；")
                 alone = entry and len(bounds) == 1
                 own_mark = mark if begun and left == origin[begun] else ""
-                result.append(Sentence(left, right, said, tuple(some), heading, alone, context.listed, lead, own_mark))
+                spoken = quotations.holds(quoted, left, right)
+                result.append(
+                    Sentence(left, right, said, tuple(some), heading, alone, context.listed, lead, own_mark, spoken)
+                )
         if number not in code:
             _extend(context, plain, entry=entry)
     return result

@@ -56,10 +56,12 @@ class Judgement:
     settled: bool = False
 
 
-def judge(statement: str, lead: str, evidence: Evidence, named: Named | None, mark: str = "") -> Judgement:
+def judge(
+    statement: str, lead: str, evidence: Evidence, named: Named | None, mark: str = "", *, spoken: bool = False
+) -> Judgement:
     """Return the verdict without a verifier; `lead` introduces the statement, `named` is the place that it names.
 
-    `mark` is that of the statement's list item.
+    `mark` is that of the statement's list item; `spoken` means that it is part of a longer quotation of the answer.
     """
     if not evidence.text.strip():
         return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, ClaimIssue(CLAIM_REASON_SOURCE_EMPTY), settled=True)
@@ -81,7 +83,7 @@ def judge(statement: str, lead: str, evidence: Evidence, named: Named | None, ma
     question = plain.rstrip(" \"'”»」*_").endswith(QUESTION_MARKS)
     introduced = [f"{lead} {plain}"] if lead else []
     for said in (*ways, *introduced):
-        span = quoted.find(tokens(said, evidence.decimal), question, evidence.index, mark)
+        span = quoted.find(tokens(said, evidence.decimal), question, evidence.index, mark, spoken=spoken)
         if span is None:
             continue
         if named is None or any(first < span[1] and span[0] < last for first, last in named.spans):

@@ -47,6 +47,8 @@ class Sentence:
     """The line that introduces its list."""
     mark: str = ""
     """The number of its list item, or "-" for a dash before a digit."""
+    spoken: bool = False
+    """Whether it is a sentence of a longer quotation in its line."""
 
 
 _Bound = tuple[int, int]

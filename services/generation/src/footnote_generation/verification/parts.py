@@ -14,6 +14,7 @@ from itertools import pairwise
 from footnote_text import sentences
 
 from footnote_generation.language.cldr import date_begin
+from footnote_generation.verification import quotations
 from footnote_generation.verification.normalised import BULLETS, Token, tokens
 
 _ITEM = re.compile(
@@ -46,6 +47,8 @@ class Part:
     """The number before a list item, or the dash before a lone one that begins with degrees: perhaps a minus."""
     ranked: bool = False
     """Whether its mark may belong to what it says: "3. Mahnung: 40 EUR" below "2. Mahnung: 10 EUR"."""
+    spoken: bool = False
+    """Whether it is a sentence of a longer quotation, whose speaker another sentence may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def cut(text: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part
     """
     found: list[Part] = []
     marks = _marks(text)
+    said = quotations.find(text)
     for start, end, lead, heading, follows in _stretches(text, headings):
         mark, ranked = marks.get(start, ("", False))
         if numbered := _NUMBERING.match(text, start, end):
@@ -75,7 +79,8 @@ def cut(text: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part
         if follows and found:
             found[-1] = _before(found[-1], len(found))
         starts = frozenset({0, len(before)})
-        found.append(Part((*before, *inner), starts, start, end, above, question, mark=mark, ranked=ranked))
+        spoken = quotations.holds(said, start, end)
+        found.append(Part((*before, *inner), starts, start, end, above, question, -1, mark, ranked, spoken))
     return tuple(found)
 
 

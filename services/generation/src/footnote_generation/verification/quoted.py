@@ -32,10 +32,12 @@ class Index:
         return cls(parts, *({key: tuple(value) for key, value in one.items()} for one in (first, headed)))
 
 
-def find(statement: Sequence[Token], question: bool, index: Index, mark: str = "") -> tuple[int, int] | None:
+def find(
+    statement: Sequence[Token], question: bool, index: Index, mark: str = "", *, spoken: bool = False
+) -> tuple[int, int] | None:
     """Return where a statement is as consecutive whole parts of a source, None if nowhere.
 
-    `mark` is that of its list item.
+    `mark` is that of its list item. Only a `spoken` one may begin inside a longer quotation of the source.
     """
     if len(statement) < _FEWEST or sum(len(token.text) for token in statement) < 4:
         return None
@@ -43,6 +45,8 @@ def find(statement: Sequence[Token], question: bool, index: Index, mark: str = "
     for number in index.first.get(head, ()):
         part = index.parts[number]
         if part.ranked and part.mark != mark and (mark or part.mark == "-"):
+            continue
+        if part.spoken and not spoken:
             continue
         if (found := _chain(statement, 0, number, question, index.parts)) is not None:
             return index.parts[number].start, found
@@ -52,6 +56,7 @@ def find(statement: Sequence[Token], question: bool, index: Index, mark: str = "
         # The heading is the subject that the statement repeats: "Warranty: 24 months".
         if (
             size < len(statement)
+            and (spoken or not part.spoken)
             and all(
                 one.text.casefold() == other.text.casefold()
                 for one, other in zip(part.heading, statement, strict=False)
