@@ -46,8 +46,8 @@ def put_clock(monkeypatch: pytest.MonkeyPatch, ahead: timedelta) -> None:
 
     real = time.time
     monkeypatch.setattr(request_ids, "datetime", Shifted)
-    monkeypatch.setattr(time, "time", lambda: real() + ahead.total_seconds())
     monkeypatch.setattr(wall_clock, "_deletions", wall_clock.DeletionClock())  # the process's own doubts for an hour
+    monkeypatch.setattr(time, "time", lambda: real() + ahead.total_seconds())
 
 
 async def test_rows_of_a_call_that_an_earlier_version_took_keep_their_ids(stored: RequestTable) -> None:
