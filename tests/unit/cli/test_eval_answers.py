@@ -87,6 +87,7 @@ def test_grades() -> None:
     assert grade(two, refused).outcome is Outcome.REFUSED_WRONGLY
     absent = question(expect="absent", must=[], accept=["undecided"])
     assert grade(absent, refused).outcome is Outcome.REFUSED_RIGHTLY
+    assert grade(absent, refused).offered is None
     assert grade(absent, answer("27.")).outcome is Outcome.WRONG
     assert grade(absent, answer("It is undecided.")).outcome is Outcome.RIGHT
     absent = question(expect="absent", must=[], accept=["undecided"], must_not=["approved"])
@@ -177,6 +178,30 @@ def test_runs_thresholds_and_comparison(tmp_path: Path, address: str) -> None:
     result = json.loads(second.stdout)
     assert result["missed"] == ["default: wrong_share is 0.5, at most 0.1 was wanted"]
     assert (result["compared"][0]["shared"], result["compared"][0]["p"]) == (2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("quote", "filename", "offered"),
+    [
+        ("You have 27 days.", "handbook.pdf", True),
+        ("You have 30 days.", "handbook.pdf", False),
+        ("You have 27 days.", "other.pdf", False),
+        ("Of 27 days, 30 are paid.", "handbook.pdf", False),
+        ("", "handbook.pdf", False),
+    ],
+)
+def test_a_passage_offered_with_a_wrong_refusal_is_counted_where_it_answers(
+    quote: str, filename: str, offered: bool
+) -> None:
+    asked = question(footnotes=[{"file": "handbook.pdf"}], must_not=["30"])
+    refused = answer_pb2.Answer(
+        text="I found none.",
+        finish_reason=answer_pb2.FINISH_REASON_NO_RELEVANT_CONTENT,
+        nearest=answer_pb2.Citation(quote=quote, filename=filename),
+    )
+    graded = grade(asked, refused)
+    assert (graded.outcome, graded.offered) == (Outcome.REFUSED_WRONGLY, offered)
+    assert by_tag([asked], {"q": graded})["all"]["offered"] == int(offered)
 
 
 def test_a_gate_that_could_never_close_is_refused_before_anything_is_asked(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ class Graded:
     """The grade of one answer, with details.
 
     `supported` is whether it has a verdict SUPPORTED. `file` and `place` are whether its footnotes name the expected
-    ones, None without expectations or for a refusal. Times are milliseconds.
+    ones, None without expectations or for a refusal. `offered` is whether the passage offered with a wrong refusal
+    would have been right, None for everything else. Times are milliseconds.
     """
 
     outcome: Outcome
@@ -54,6 +55,7 @@ class Graded:
     supported: bool = False
     file: bool | None = None
     place: bool | None = None
+    offered: bool | None = None
     missing: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     degradations: tuple[str, ...] = ()
@@ -80,8 +82,9 @@ def grade(question: Question, answer: Answer) -> Graded:
         "labels": tuple(dict.fromkeys(citation.label for citation in answer.citations)),
     }
     if answer.finish_reason in _REFUSED:
-        absent = question.expect == "absent"
-        return Graded(Outcome.REFUSED_RIGHTLY if absent else Outcome.REFUSED_WRONGLY, **common)
+        if question.expect == "absent":
+            return Graded(Outcome.REFUSED_RIGHTLY, **common)
+        return Graded(Outcome.REFUSED_WRONGLY, offered=_offers(question, answer), **common)
     text = plain(_MARKER.sub("", answer.text))
     unwanted = [one for one in question.must_not if matches(one, text)]
     if question.expect == "absent":
@@ -109,6 +112,16 @@ def grade(question: Question, answer: Answer) -> Graded:
         if not wanted and not common["file"]:
             outcome = Outcome.WRONG
     return Graded(outcome, **common)
+
+
+def _offers(question: Question, answer: Answer) -> bool:
+    """Return whether the passage offered with a refusal is of an expected file and holds all that is in `must`."""
+    near, text = answer.nearest, plain(answer.nearest.quote)
+    if not text or any(matches(one, text) for one in question.must_not):
+        return False
+    wanted = [(one,) if isinstance(one, str) else one for one in question.must]
+    files = [near.filename == one.file for expected in question.footnotes for one in expected.alternatives]
+    return all(any(matches(one, text) for one in any_of) for any_of in wanted) and (any(files) or not files)
 
 
 _PLACE = re.compile(r"(page|line|slide) (\d{1,9})")
@@ -153,6 +166,7 @@ def figures(grades: Iterable[Graded], absent: int | None = None) -> dict[str, An
         "wrong_share": _share(counts["wrong"], len(found)),
         **counts,
         "wrong though supported": green,
+        "offered": sum(bool(one.offered) for one in found),
         "absent refused": _share(counts["refused rightly"], absent or 0),
         "footnote file": _share_of(one.file for one in answered),
         "footnote place": _share_of(one.place for one in answered),

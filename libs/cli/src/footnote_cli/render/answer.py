@@ -179,7 +179,7 @@ def computation(made: TableComputation, result: QueryResult | None = None) -> li
 
 _COLUMNS = (
     "questions", "good", "right", "part", "wrong", "wrong though supported", "refused rightly", "refused wrongly",
-    "absent refused", "footnote file", "footnote place",
+    "offered", "absent refused", "footnote file", "footnote place",
 )  # fmt: skip
 _GOOD = ("right", "refused rightly")
 
