@@ -18,7 +18,7 @@ from footnote_generation.extractive.passages import Above
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.extractive.question import read
 from footnote_generation.extractive.signs import LIKENESS, NAMES
-from footnote_generation.ports import Compared, ModelRequest, Words
+from footnote_generation.ports import Compared, Finished, ModelRequest, Place, Words
 from footnote_generation.settings import Settings
 from footnote_providers import registry
 from footnote_providers.base import KnowsItsCosines
@@ -63,11 +63,20 @@ async def said(likeness: ByHand | None, *sources: Source, question: str = QUESTI
     return "".join([event.text async for event in answerer.stream(request) if isinstance(event, Words)])
 
 
+async def offered_with_a_refusal(likeness: ByHand | None, *sources: Source, question: str = QUESTION) -> Place | None:
+    request = ModelRequest(messages=[], question=question, sources=sources, locale="en")
+    *words, finished = [event async for event in Extractive(0.999, likeness).stream(request)]
+    assert isinstance(finished, Finished)
+    assert "[1]" not in "".join(event.text for event in words if isinstance(event, Words))
+    return finished.nearest
+
+
 def test_every_sign_has_a_weight_and_no_other() -> None:
     fitted = json.loads((resources.files(extractive) / "weights.json").read_text(encoding="utf-8"))
-    assert tuple(fitted["weights"]) == (*NAMES, *LIKENESS)
-    assert fitted["fitted_on"]
     assert fitted["fitted_by"]
+    for way, names in (("likeness", (*NAMES, *LIKENESS)), ("words", NAMES)):
+        assert tuple(fitted[way]["weights"]) == names
+        assert fitted[way]["fitted_on"]
 
 
 async def test_the_sentence_that_means_the_question_is_the_best() -> None:
@@ -115,10 +124,11 @@ async def test_two_sentences_that_are_sure_are_both_shown() -> None:
 
 def test_a_passage_in_another_language_needs_less_of_a_chance() -> None:
     ranked = Search(QUESTION, [SOURCE])._ranked[:1]
-    said, abroad = (meaning.support(replace(read(QUESTION), language=code), ranked) for code in ("en", "fr"))
     at = [replace(item, score=meaning.LEAST) for item in ranked]
-    assert meaning.support(read(QUESTION), at) == pytest.approx(0.5)
-    assert abroad >= said
+    french = replace(read(QUESTION), language="fr")
+    assert meaning.support(read(QUESTION), at, by_words=False) == pytest.approx(0.5)
+    assert meaning.support(french, at, by_words=False) > 0.5
+    assert meaning.support(french, at, by_words=True) == pytest.approx(0.5)
     assert meaning.LEAST_ABROAD < meaning.LEAST
 
 
@@ -147,8 +157,18 @@ class NothingFits(ByHand):
 async def test_another_language_is_guessed_at_only_without_a_model_of_meaning() -> None:
     chinese = Source(number=1, filename="d.docx", text="QL-800 的额定电压为48伏。 外壳颜色为黑色。", score=0.8)
     question = "What does a QL-800 pack weigh?"
-    assert "another language" in await said(None, chinese, question=question)
-    assert "[1]" not in await said(NothingFits({}), chinese, question=question)
+    offered = await offered_with_a_refusal(None, chinese, question=question)
+    assert offered is not None
+    assert chinese.text[offered.start : offered.end] == chinese.text
+    assert await offered_with_a_refusal(NothingFits({}), chinese, question=question) != offered
+
+
+async def test_what_a_refusal_offers_is_the_likeliest_and_not_what_shares_most_words() -> None:
+    text = f"Your refund, my refund, any refund is ours. {ANSWER}"
+    source = Source(number=1, title="Orders", filename="orders.md", text=text, score=0.8)
+    offered = await offered_with_a_refusal(ByHand({ANSWER[:20]: 0.6}, other=0.2), source)
+    assert offered is not None
+    assert text[offered.start : offered.end] == ANSWER
 
 
 async def test_vectors_that_come_late_serve_the_next_question() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,21 @@ from footnote_text.locales import Locale
 from footnote_generation.extractive import foreign_passages, question_parts, table_reading
 from footnote_generation.extractive.compose import Draft, Search
 from footnote_generation.extractive.question import read
-from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Stop, Words
+from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Place, Stop, Words
 
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
 
 _PIECE = 60
 _READING_SECONDS = 1.0
 """How long a question over tables may wait for vectors, most of it for names of columns that are not known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An answer as Markdown, and the passage to offer where it is that none answers."""
+
+    text: str
+    nearest: Place | None = None
 
 
 class Extractive:
@@ -44,7 +53,8 @@ class Extractive:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Write the answer a few words at a time: it is there as a whole, and each piece costs its caller a message."""
-        text = await self._answer(request)
+        said = await self._answer(request)
+        text = said.text
         budget = request.max_tokens
         stop = Stop.COMPLETE
         if tokens.count(text) > budget:
@@ -56,22 +66,29 @@ class Extractive:
         for piece in pieces(text):
             yield Words(piece)
         # No prompt was read, so none is charged.
-        yield Finished(stop, prompt_tokens=0, completion_tokens=tokens.count(text), model=self.default_model)
+        yield Finished(
+            stop,
+            prompt_tokens=0,
+            completion_tokens=tokens.count(text),
+            model=self.default_model,
+            nearest=said.nearest,
+        )
 
-    async def _answer(self, request: ModelRequest) -> str:
+    async def _answer(self, request: ModelRequest) -> _Said:
         locale = locales.choose(request.locale)
         if request.documents_unavailable:
-            return locale.replies.unavailable
+            return _Said(locale.replies.unavailable)
         if request.without_sources:
-            return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
+            return _Said(locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting)
         asked = question_parts.of(request.question)
         said = [await self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
-        if not any(said):
-            return locale.not_found
+        texts = [one.text for one in said]
+        if not any(texts):
+            return _Said(locale.not_found, said[0].nearest)
         if len(asked) == 1:
-            return "".join(said)
+            return said[0]
         names = [name for name, _ in asked]
-        return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON)
+        return _Said(joined(names, texts, locale, compares=read(request.question).wish is Intent.COMPARISON))
 
     @property
     def reads_tables(self) -> bool:
@@ -92,24 +109,32 @@ class Extractive:
         by_part = dict(zip(parts, of_parts, strict=True))
         return table_reading.reading(made.question, words, of_words, headers, of_headers, made.cosines, by_part)
 
-    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
-        """Return the answer to one question as Markdown, "" where no passage answers."""
+    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> _Said:
+        """Return the answer to one question as Markdown, "" and the nearest passage where none answers."""
         search, asked = await asyncio.to_thread(_prepared, question, sources, part)
         likeness = await self._likeness.of(asked, search.texts) if self._likeness and asked else None
-        return await asyncio.to_thread(self._written, question, search, likeness, locale)
+        # Whatever a file says answers the question what it says.
+        threshold = self._threshold if asked else 0.0
+        return await asyncio.to_thread(self._written, question, search, likeness, threshold, locale)
 
-    def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
+    @staticmethod
+    def _written(
+        question: str, search: Search, likeness: Sequence[float] | None, threshold: float, locale: Locale
+    ) -> _Said:
         made = search.draft(likeness or ())
-        if not made.sentences or made.support < self._threshold:
+        if not made.sentences or made.support < threshold:
             # Likeness compares across languages; without it, the search's score of a passage is all there is.
             passage = foreign_passages.find(question, search.sources) if likeness is None else None
-            return "" if passage is None else pointed(passage, locale)
+            if passage is not None:
+                return _Said("", Place(passage.source.number, passage.start, passage.end))
+            near = made.nearest
+            return _Said("", None if near is None else Place(near.source, near.start, near.end))
         if made.first is not None:
             source = next(source for source in search.sources if source.number == made.first.source)
             best = made.first if likeness else None
             if (passage := foreign_passages.of(question, source, best)) is not None:
-                return pointed(passage, locale)
-        return written(made, locale)
+                return _Said(pointed(passage, locale))
+        return _Said(written(made, locale))
 
     async def health(self) -> Mapping[str, Any]:
         """Answer that all is well: there is nothing that could fail."""
