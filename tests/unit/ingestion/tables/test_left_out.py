@@ -95,6 +95,7 @@ def test_what_would_change_the_answer_is_not_left_out(compute: Compute, table: s
     (PLAN, "How much higher are Transfers in Plan 2015 than in Result 2010?", ": 60"),
     (PLAN, "How much lower are Transfers in Result 2010 than in Plan 2014?", ": -10"),
     (TOWNS, "Which town has the most claims?", "- Lyon: 7"),
+    ("Shop,Price per litre,Litres\nA,2,5\nB,4,1\n", "What is the average price per litre?", ": 3"),
     (PLANTS, "How many ammonia sites are in Germany?", "Number of rows where Country = Germany: 2"),
     (PLANTS, "How much ammonia in total is in Germany?", ": 25"),
     (PLANTS, "Total ammonia over all countries", ": 40"),

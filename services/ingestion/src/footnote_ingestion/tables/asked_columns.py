@@ -20,6 +20,7 @@ from footnote_ingestion.tables.forms import (
     Filter,
     Form,
     alike,
+    place_of,
     tokens,
     units,
 )
@@ -160,6 +161,16 @@ class AskedColumns(AskedRest):
                 found.append((op, number))
                 self._take(number.places, "number")
         return found
+
+    def _most(self, said: Mapping[str, int]) -> int:
+        if HIGHEST in said or LOWEST in said:
+            for place in self._free():
+                word = self._asked[place]
+                number = int(word) if word.isdecimal() and len(word) < 3 else place_of(word, self._words.numbers)
+                if number > 1:
+                    self._taken[place] = "number"
+                    return number
+        return 1
 
     def _numbered(self, by_header: dict[int, set[int]]) -> list[Filter]:
         """Return which numbers rows must have in columns whose names stand beside them: "class 3", "3班".

@@ -31,7 +31,6 @@ from footnote_ingestion.tables.forms import (
     alike,
     capitals,
     parts_of,
-    place_of,
     runs,
     same_word,
     tokens,
@@ -118,6 +117,8 @@ class AskedWords:
             if form in (SHARE, DISTINCT) and any(same_word(part, phrase, exact=True) for part in headers):
                 continue  # a column of shares
             for start, end in self._places(list(units(phrase)), exact=True):
+                if form == "per" and self._is_within_header(start, end):
+                    continue
                 self._take(range(start, end), "form")
                 said.append((start, end, form))
         measuring = [one for one in said if one[2] in _MEASURING]
@@ -132,6 +133,14 @@ class AskedWords:
         same = (phrase for form in _MEASURING.intersection(found) for phrase in getattr(self._words, form))
         self._words_of_forms.update(part for phrase in same for part in units(phrase))
         return found
+
+    def _is_within_header(self, start: int, end: int) -> bool:
+        """Return whether the words around "per" stand so in a column's name: "price per litre"."""
+        around = tuple(self._asked[max(0, start - 1) : end + 1])
+        return len(around) == end - start + 2 and any(
+            around == name[at : at + len(around)]
+            for name in map(tokens, self._subject.headers.values()) for at in range(len(name))
+        )  # fmt: skip
 
     def _is_of_header(self, start: int, end: int) -> bool:
         """Return whether a word of a form and one beside it are of the same column's name."""
@@ -345,16 +354,6 @@ class AskedWords:
                 found.append(place)
         self._take(found, "form")
         return found
-
-    def _most(self, said: Mapping[str, int]) -> int:
-        if HIGHEST in said or LOWEST in said:
-            for place in self._free():
-                word = self._asked[place]
-                number = int(word) if word.isdecimal() and len(word) < 3 else place_of(word, self._words.numbers)
-                if number > 1:
-                    self._taken[place] = "number"
-                    return number
-        return 1
 
     def _free(self) -> list[int]:
         return [place for place in range(len(self._asked)) if place not in self._taken]
