@@ -27,7 +27,7 @@ CALLS = """Day,Calls - Total,Calls - Urgent,Calls - Urgent at night
 BIRTHS = ";;Total;Girls\n1963;May;10;4\n1963;June;12;7\n1964;May;20;9\n1964;June;22;11\n"
 PUPILS = "班级,姓名,选科,语文,数学\n1,马甲,物理,90,80\n1,马乙,历史,95,60\n3,马丙,物理,95,70\n3,马丁,历史,70,90\n"
 PLAN = "Line;Result 2010;Plan 2014;Plan 2015\n10 - Salaries;50;60;75\n11 - Transfers;30;20;90\n"
-TOWNS = "Town;Claims\nLyon;7\nNice;5\nRegion gesamt;12\n"
+TOWNS = "Town;Claims\nLyon;7\nNice;5\nBrest;0\nMetz;0\nRegion gesamt;12\n"
 
 
 PLANTS = "Site;Country;Ammonia;Steel\nUlm;Germany;20;3\nBonn;Germany;5;\nLille;France;7;1\nLodz;Poland;8;2\n"
@@ -80,6 +80,7 @@ def test_what_may_be_left_out_is_said(
     (GRANTS, "How many subsidies are there?", "en"),  # of which nothing says what they are
     (CALLS, "How many frogs came in April 2020?", "en"),  # each row is a day
     (BIRTHS, "How many babies were born in 1964?", "en"),  # or of several months
+    (PUPILS, "How many 姓名 are up to 班级 3?", "en"),
     (GRANTS, "Total tax of Alba in June 2019", "en"),  # of the tax, which is no column
     (PUPILS, "马甲的体育成绩是多少？", "zh"),
     (PUPILS, "马戊有多少人？", "zh"),
@@ -121,6 +122,8 @@ def test_whole_names_periods_and_days_are_told_apart(compute: Compute, table: st
     (PIB, "Quel est le total de PIB de tous les ans ?", "fr", ": 45"),
     (ISLES, "What is the average number of births per year of Alba?", "en", ": 6"),
     (ISLES, "What is the average number of births per year?", "en", ""),  # of the sums, or of the rows
+    (ISLES, "How many years are there?", "en", ": 2"),
+    (ISLES, "How many years had more than 4 births?", "en", ": 2"),
     (ISLES, "Total births per year", "en", "- 2019: 11\n- 2020: 8"),
     (ISLES, "In which year were births of Alba highest?", "en", "- 2020: 7"),
     (ISLES, "In which year were births highest?", "en", ""),  # of a group, or of all
@@ -132,6 +135,13 @@ def test_a_column_of_years_names_rows(compute: Compute, table: str, question: st
         assert found.text.endswith(said)
         assert found.confirmed
         assert not found.doubts
+
+
+def test_a_number_beside_a_column_is_no_other_column_s(compute: Compute) -> None:
+    found = compute("Item,Price,Price net\nA,7,4\nB,7,6\nC,8,5\n", "How many items have price 7?", "en")
+    assert found is not None
+    assert found.text == "Number of rows where Price = 7: 2"
+    assert found.doubts
 
 
 def test_a_column_that_says_of_which_kind_rows_are_narrows_them(compute: Compute) -> None:

@@ -195,11 +195,25 @@ class AskedColumns(AskedRest):
                 continue
             column = next(one for one, _ in named)
             places = sorted({*number.places, *(at for _, at in named)})
+            own = by_header.get(column, set())
+            while places[0] - 1 in own:
+                places.insert(0, places[0] - 1)
+            if self._follows_side(places[0]):
+                continue  # "up to class 3"
             self._take(places, "header")
-            by_header.pop(column, None)
+            for one in list(by_header):  # "items with price 7" name no "Price net"
+                by_header[one] -= set(places)
+                if not by_header[one] or one == column:
+                    del by_header[one]
             self.read_as[written([self._asked[at] for at in places])] = self._subject.headers[column]
             found.append(Filter(column, "==", number.value))
         return found
+
+    def _follows_side(self, place: int) -> bool:
+        """Return whether words stand before a place that order in time or size: "after", "up to", "between"."""
+        sides = (self._words.after, self._words.before, self._words.since, self._words.until, self._words.between)
+        every = (tuple(units(phrase)) for phrases in sides for phrase in phrases)
+        return any(self._asked[max(0, place - len(one)) : place] == one for one in every)
 
     def _is_named_at(self, column: int, place: int, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether a place has a whole name of a column, or in scripts without spaces its first character."""

@@ -177,7 +177,8 @@ class AskedForm(AskedSides):
             return None  # "how many are active"
         if counted and "per" not in asked and TOTAL not in asked and AVERAGE not in asked:
             form.kind, form.key, form.measure, form.added = COUNT, counted, 0, ()
-            form.inner = DISTINCT if self._is_whole(counted) else ROWS  # decided where both give the same
+            is_said = self._is_whole(counted) or counted in self._times
+            form.inner = DISTINCT if is_said else ROWS  # decided where both give the same
             return form
         if counted and counted != form.key:
             return None  # how many different ones there are in each group
@@ -209,6 +210,8 @@ class AskedForm(AskedSides):
     def _counted_column(self, by_header: Mapping[int, set[int]]) -> int:
         """Return the column whose texts are counted, if they are in several rows: "how many towns"; else 0."""
         named = [one for one, places in by_header.items() if self._counted in places]
+        if named and named[0] in self._times:
+            return named[0]
         repeats = len(named) == 1 and len(self._subject.values.get(named[0], ())) < self._subject.rows
         return named[0] if repeats and named[0] in self._subject.values else 0
 

@@ -272,10 +272,14 @@ class AskedWords:
 
     def _years(self, hits: dict[int, set[int]]) -> None:
         """Add the words for a year, which mean the one column whose numbers are years; it is not measured."""
-        nouns = nouns_of(YEAR, self._language) if len(self._subject.years) == 1 else ()
-        for place in self._free():
-            if any(alike(self._asked[place], one) for one in nouns):
-                (column,) = self._subject.years
+        nouns = nouns_of(YEAR, self._language)
+        years = self._subject.years
+        if len(years) > 1:
+            years = frozenset(one for one in years if not nouns.isdisjoint(tokens(self._subject.headers[one])))
+        for place in range(len(self._asked)) if len(years) == 1 else ():
+            (column,) = years
+            is_free = place not in self._taken or place in hits.get(column, ())
+            if is_free and any(alike(self._asked[place], one) for one in nouns):
                 hits.setdefault(column, set()).add(place)
                 self._times.add(column)
 

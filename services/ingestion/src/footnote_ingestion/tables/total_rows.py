@@ -11,6 +11,9 @@ from footnote_ingestion.tables.forms import Totals
 _MOST_NAMELESS, _MOST_TOTALS = 1000, 100
 """Rows without a name, from the end, that are looked through for totals; rows of totals that are left out."""
 
+_FEWEST = 5
+"""Rows of a table in which one may be recognised by its numbers: of three, one often is as much as two others."""
+
 
 def total_rows(engine: Engine, table: TableDescription) -> Totals:
     """Return the rows of totals of a table: by their names, or by their first cell where they have none."""
@@ -34,7 +37,7 @@ def _is_greatest(engine: Engine, table: TableDescription, naming: int, text: str
     own = f"t{naming} = {literal(text)}"
     columns = [f"n{column.number}" for column in table.columns if f"n{column.number}" in kept]
     calls = [f"SUM({one}) FILTER ({own}) >= SUM({one}) FILTER (NOT ({own}))" for one in columns]
-    if not calls:
+    if not calls or table.rows < _FEWEST:
         return False
     (found,) = engine.run(f"SELECT {', '.join(calls)} FROM {raw(table)} WHERE t{naming} IS NOT NULL")[1]
     return 2 * sum(one is True for one in found) > len(found)
