@@ -80,6 +80,7 @@ def test_what_may_be_left_out_is_said(
     (GRANTS, "How many subsidies are there?", "en"),  # of which nothing says what they are
     (CALLS, "How many frogs came in April 2020?", "en"),  # each row is a day
     (BIRTHS, "How many babies were born in 1964?", "en"),  # or of several months
+    (GRANTS, "In which year was the amount highest?", "en"),
     (PUPILS, "How many 姓名 are up to 班级 3?", "en"),
     (GRANTS, "Total tax of Alba in June 2019", "en"),  # of the tax, which is no column
     (PUPILS, "马甲的体育成绩是多少？", "zh"),
@@ -122,6 +123,8 @@ def test_whole_names_periods_and_days_are_told_apart(compute: Compute, table: st
     (PIB, "Quel est le total de PIB de tous les ans ?", "fr", ": 45"),
     (ISLES, "What is the average number of births per year of Alba?", "en", ": 6"),
     (ISLES, "What is the average number of births per year?", "en", ""),  # of the sums, or of the rows
+    (PIB, "What was the PIB in 2019?", "en", ": 12"),
+    (PIB, "哪一年的PIB最高？", "zh", "- 2018: 14"),
     (ISLES, "How many years are there?", "en", ": 2"),
     (ISLES, "How many years had more than 4 births?", "en", ": 2"),
     (ISLES, "Total births per year", "en", "- 2019: 11\n- 2020: 8"),

@@ -200,7 +200,7 @@ class AskedForm(AskedSides):
         elif not is_limited:
             # "The price of A-1": the number of the one row that has the texts, in a column that is named as a whole.
             is_whole = named and (self._is_whole(measure) or self._subject.headers[measure] in self.read_as.values())
-            is_lookup = is_whole and not asked and any(one.op == "=" for one in form.filters)
+            is_lookup = is_whole and not asked and any(one.op in ("=", "==") for one in form.filters)
             form.inner = ROWS
             return form if is_lookup and not self.left_out and not form.added else None
         if is_limited and not measure:

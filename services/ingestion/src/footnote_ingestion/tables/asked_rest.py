@@ -14,6 +14,7 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_ingestion.tables.asked_words import AskedWords, written
 from footnote_ingestion.tables.forms import COUNT, places_of_words, tokens, units
 from footnote_ingestion.tables.mentions import TURNING, counted_at
+from footnote_ingestion.tables.periods import DAY, MONTH, YEAR, nouns_of
 
 _LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
 """Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
@@ -31,7 +32,7 @@ class AskedRest(AskedWords):
     def _said(self, said: Mapping[str, int]) -> None:
         """Take the words that add nothing to a question's meaning: of what is counted, those for rows alone."""
         self._counted = counted = counted_at(self._asked, said.get(COUNT), self._stop)
-        for phrase in (*self._words.said, *self._words.rows):
+        for phrase in sorted((*self._words.said, *self._words.rows), key=len, reverse=True):
             for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
                 if not start <= counted < end or phrase in self._words.rows:
                     self._take(range(start, end), "said")
@@ -43,6 +44,7 @@ class AskedRest(AskedWords):
             place for place in self._free() if self._asked[place] not in self._stop or self._asked[place] in turning
         ]
         never = {*turning, *(fold(one) for one in (*self._words.numbers, *self._words.ordinals))}
+        never.update(*(nouns_of(unit, self._language) for unit in (DAY, MONTH, YEAR)))  # what is asked for, or by
         counted = self._noun_counted(unknown, said)
         others = [place for place in unknown if place not in counted]
         if self._leaves_out and len({self._asked[place] for place in others}) <= _MOST_LEFT_OUT and all(
