@@ -55,6 +55,20 @@ def test_a_letter_beside_a_currency_is_a_scale_and_no_unit(text: str, value: flo
     assert read(text) == Cell(number=value, measure=Measure(currency=currency, scale=scale))
 
 
+@pytest.mark.parametrize(("text", "value", "currency"), [
+    ("Rs 33.49", 33.49, "Rs"), ("Rs. 1,234.50", 1234.5, "Rs"), ("-Rs.5", -5, "Rs"), ("R$ 10,50", 10.5, "BRL"),
+    ("kr 100", 100, "kr"), ("100 Kč", 100, "CZK"), ("US$ 5", 5, "USD"), ("₪7", 7, "ILS"),
+])  # fmt: skip
+def test_signs_of_letters_stand_beside_numbers(text: str, value: float, currency: str) -> None:
+    cell = read(text)
+    assert (cell.number, cell.measure.currency) == (value, currency)
+
+
+@pytest.mark.parametrize("text", ["Rs", "Rsx 5", "krona 5", "leisure 5", "R 5", "RM 101"])
+def test_words_that_begin_as_signs_are_none(text: str) -> None:
+    assert read(text).WhichOneof("value") is None
+
+
 @pytest.mark.parametrize("text", ["$ 3 h", "$2T", "€5 %"])
 def test_no_unit_stands_beside_a_currency(text: str) -> None:
     assert not read(text).HasField("number")

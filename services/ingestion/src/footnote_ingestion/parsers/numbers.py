@@ -27,8 +27,10 @@ _BOOLEAN_TAG = bytes([Cell.BOOLEAN_FIELD_NUMBER << 3])
 _MEASURE_TAG = bytes([Cell.MEASURE_FIELD_NUMBER << 3 | 2])
 
 CURRENCIES = {"€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "zł": "PLN", "US$": "USD",
-              "A$": "AUD", "C$": "CAD", "HK$": "HKD", "$": "$", "¥": "¥"}  # fmt: skip
-"""Currency signs with their codes; a sign that several countries use stays a sign."""
+              "A$": "AUD", "C$": "CAD", "HK$": "HKD", "R$": "BRL", "$": "$", "¥": "¥", "₪": "ILS", "₱": "PHP",
+              "฿": "THB", "₫": "VND", "₴": "UAH", "₦": "NGN", "₸": "KZT", "₾": "GEL", "Rs": "Rs", "Rp": "IDR",
+              "kr": "kr", "Kč": "CZK", "lei": "RON"}  # fmt: skip
+"""Currency signs with their codes, of CLDR; a sign that several countries use stays a sign. Single letters are none."""
 _CODE_WORDS = (
     "AED AUD BRL CAD CHF CNY CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KRW MAD MXN MYR NOK NZD PHP PLN RON RUB SAR "
     "SEK SGD THB TRY USD ZAR"
@@ -42,8 +44,13 @@ _UNIT_WORDS = (
 UNITS = frozenset(_UNIT_WORDS.split())
 SHORT_SCALES = {"k": 3, "K": 3, "m": 6, "M": 6, "mn": 6, "Mn": 6, "MM": 6, "bn": 9, "Bn": 9, "B": 9}
 """Powers of ten of letters beside a currency, where they are no units: "£5m", "(€bn)"."""
-_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺－＋．＄￡￥" + "".join(code[0] for code in CODES))
-_SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
+_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺－＋．＄￡￥" + "".join(one[0] for one in (*CODES, *CURRENCIES)))
+_SIGNS = re.compile(
+    "|".join(
+        re.escape(sign) + (r"\.?(?![^\W\d_])" if sign[-1].isalpha() else "")
+        for sign in sorted(CURRENCIES, key=len, reverse=True)
+    )
+)
 _POINT = re.compile(r"-?(?:0|[1-9][0-9]{0,19}+)\.[0-9]++")
 """A number when a point is known to be the decimal separator."""
 _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
@@ -186,7 +193,7 @@ class Numbers:
             if native:
                 return self._number(text)  # such a day may be of another calendar: the Persian, Islamic or Thai one
         if text[0].isalpha():
-            if text[:3] not in CODES and text[1:2] != "$":
+            if text[:3] not in CODES and _SIGNS.match(text) is None:
                 return NOTHING if text.lower() not in _TRUTH else _BOOLEAN_TAG + bytes([_TRUTH[text.lower()]])
         elif text.count(".") == 2 and (day := self._date(text)):
             return day
@@ -202,7 +209,8 @@ class Numbers:
             sign = _SIGNS.match(text)
             found = sign[0] if sign else text[:3] if text[:3] in CODES else ""
             if found:
-                currency, text = CURRENCIES.get(found, found), text[len(found) :].lstrip()
+                sign_alone = found.rstrip(".")
+                currency, text = CURRENCIES.get(sign_alone, sign_alone), text[len(found) :].lstrip()
                 if text[:1] == "-":
                     negative, text = True, text[1:].lstrip()
                 if text[:1] == "(" and text.endswith(")"):
