@@ -212,7 +212,8 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
     footnote_ingestion.parsers.clean.mend
     footnote_ingestion.tables.forms.alike footnote_ingestion.tables.asked_forms.read
-    footnote_ingestion.tables.periods.parts footnote_conformance.table.written
+    footnote_ingestion.tables.periods.parts footnote_ingestion.tables.periods.nouns_of
+    footnote_conformance.table.written
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.table_archive.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
     footnote_generation.verification.weighing.weigh footnote_edge.sources.net.client.joined
