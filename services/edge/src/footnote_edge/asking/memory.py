@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
-from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_providers.egress.egress import together
@@ -93,7 +93,11 @@ async def _bounds(question: Question, found: SearchMemoryResponse) -> dict[str, 
     tools, bounds = question.tools, dict[str, TextBounds]()
     for conversation_id, ids in conversations.items():
         with suppress(NotFound):
-            bounds |= await bounds_of(tools.conversations, tools.bounds, question.scope, conversation_id, ids)
+            seconds = question.deadline.share(PIPELINE_STAGE_EDGE)
+            found_bounds = await bounds_of(
+                tools.conversations, tools.bounds, question.scope, conversation_id, ids, seconds=seconds
+            )
+            bounds |= found_bounds.each
     return bounds
 
 

@@ -78,7 +78,8 @@ async def _history(question: Question) -> EarlierMessages:
     regeneration = question.regeneration
     before = regeneration.question_id if regeneration is not None else question.id
     most = question.tools.settings.history_messages
-    return await threads.of_conversation(conversations, bounds, question.scope, conversation_id, most, before)
+    seconds = question.deadline.share(PIPELINE_STAGE_EDGE)
+    return await threads.of_conversation(conversations, bounds, question.scope, conversation_id, most, before, seconds)
 
 
 async def _answerer(question: Question, settings: Awaitable[QuestionSettings]) -> Answerer:

@@ -46,16 +46,25 @@ class Thread:
 
 
 async def of_conversation(
-    conversations: Conversations, bounds: CollectionBounds, scope: Scope, conversation_id: str, most: int, before: str
+    conversations: Conversations,
+    bounds: CollectionBounds,
+    scope: Scope,
+    conversation_id: str,
+    most: int,
+    before: str,
+    seconds: float,
 ) -> EarlierMessages:
-    """Return the last messages of a conversation before a question."""
+    """Return the last messages of a conversation before a question, without those about collections that are gone."""
     messages = conversations.messages
     earlier = await messages.history(scope, conversation_id, most, before)
     ids = [one.id for one in earlier.messages]
+    found = await bounds_of(conversations, bounds, scope, conversation_id, ids, seconds=seconds)
+    kept = [one for one in earlier.messages if one.id not in found.gone]
+    ids = [one.id for one in kept]
     origins = set[Origin]().union(*(await messages.origins.of(ids)).values())
-    about = together((await bounds_of(conversations, bounds, scope, conversation_id, ids)).values())
-    texts = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
-    return EarlierMessages(texts, ids, origins, about, earlier.whole)
+    about = together({id(one): one for one in map(found.each.__getitem__, ids)}.values())
+    texts = [ChatMessage(role=one.role, text=one.text) for one in kept]
+    return EarlierMessages(texts, ids, origins, about, earlier.whole and not found.gone)
 
 
 async def given(

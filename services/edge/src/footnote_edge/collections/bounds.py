@@ -88,15 +88,12 @@ class CollectionBounds:
         except FootnoteError:
             return self.last_known(scope, ids)
 
-    async def named(self, scope: Scope, name_or_id: str, name: str) -> TextBounds:
-        """Like `about`, for one collection by the name or id that a stored text knows, and the name it had then.
-
-        Rules for the name of a deleted one still apply. Its own settings are lost: a conversation is marked for them.
-        """
+    async def named(self, scope: Scope, name_or_id: str) -> TextBounds | None:
+        """Like `about`, for one collection by the name or id that a stored text knows; None if there is none."""
         try:
             return (await self.find(scope, [name_or_id]))[1]
         except NotFound:
-            return TextBounds(collections=[name])
+            return None
         except FootnoteError:
             return self.last_known(scope, [name_or_id])
 

@@ -54,7 +54,7 @@ class Chores:
     ) -> None:
         self._stages = stages
         self._conversations = conversations
-        self._bounds = partial(bounds_of, conversations, bounds)
+        self._bounds = partial(bounds_of, conversations, bounds, unnamed_is_any=True)
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -74,7 +74,7 @@ class Chores:
             return ""
         message_id, question = first
         try:
-            bounds = (await self._bounds(scope, conversation_id, [message_id]))[message_id]
+            bounds = (await self._bounds(scope, conversation_id, [message_id])).each[message_id]
         except NotFound:  # deleted meanwhile
             return ""
         settings = await self._model(scope, conversation_id)
@@ -96,7 +96,7 @@ class Chores:
         """Embed the conversation's new messages for memory search and return their number."""
         messages = await self._conversations.messages.unembedded(conversation_id)
         try:
-            bounds = await self._bounds(scope, conversation_id, [one.message_id for one in messages])
+            bounds = (await self._bounds(scope, conversation_id, [one.message_id for one in messages])).each
         except NotFound:  # deleted meanwhile
             return 0
         several = defaultdict[bytes, list[MemoryMessage]](list)
