@@ -90,6 +90,8 @@ class Case:
         """Upload the document, and create the text."""
         grants = [Grant(user_id="rita", access=ACCESS_READ)]
         collection = Collection(name=self.name, visibility=VISIBILITY_PRIVATE, grants=grants)
+        if self.happened in ("unshared", "collection deleted"):
+            collection.settings.prompt.system_prompt = f"Speak as {self.mark}."
         made = await self.owner.call("CreateCollection", CreateCollectionRequest(collection=collection))
         text = f"{self.topic} tells {self.mark}."
         if self.happened.startswith("row"):

@@ -19,6 +19,7 @@ class ManifestBuilder:
     """The manifest of one answer in progress."""
 
     def __init__(self, request: AskRequest, question: str) -> None:
+        self._own_prompt = request.prompt
         self.manifest = AnswerManifest(
             question=question,
             collections=request.collections,
@@ -71,6 +72,10 @@ class ManifestBuilder:
         made, answer = self.manifest, completed.answer
         if built.HasField("prompt_settings"):
             made.prompt.CopyFrom(built.prompt_settings)
+        if not made.collection_ids and made.prompt.system_prompt != self._own_prompt.system_prompt:
+            # Those of collections that were not searched: nothing would take it out when one is deleted or unshared.
+            made.prompt.ClearField("system_prompt")
+            made.prompt.MergeFrom(PromptSettings(system_prompt=self._own_prompt.system_prompt or None))
         if built.HasField("rerank_settings"):
             made.rerank.CopyFrom(built.rerank_settings)
         if completed.HasField("settings"):

@@ -44,6 +44,9 @@ def without(message: ConversationMessage, ids: Collection[str]) -> ConversationM
     left = ConversationMessage()
     left.CopyFrom(message)
     wordless(left)
+    made_of = {*left.manifest.collection_ids, *(one.collection_id for one in left.manifest.origins)}
+    if not made_of.isdisjoint(ids):
+        without_prompt(left)
     left.ClearField("sources")
     left.sources.extend(one for one in message.sources if not {one.document_id, one.collection_id} & set(ids))
     if not any(one.reason == DEGRADATION_REASON_DOCUMENT_DELETED for one in left.degradations):
@@ -58,3 +61,9 @@ def wordless(message: ConversationMessage) -> None:
         message.answer.ClearField(field)
     for name in ("query", "full_question", "history", "table_query", "table_words", "withheld_text"):
         message.manifest.ClearField(name)
+
+
+def without_prompt(message: ConversationMessage) -> None:
+    """Remove the system prompt of the answer's collections, one of which is deleted or unreadable."""
+    if message.manifest.HasField("prompt"):
+        message.manifest.prompt.ClearField("system_prompt")

@@ -14,7 +14,7 @@ from footnote_kit.degradations import degradation
 from footnote_kit.errors import NotFound, Unavailable
 
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.conversations.origins import Origin, without, wordless
+from footnote_edge.conversations.origins import Origin, without, without_prompt, wordless
 from footnote_edge.conversations.ports import Origins
 
 _EFFECT = "This answer is withheld: it uses documents in collections that you can no longer read."
@@ -91,6 +91,7 @@ def _shown(message: ConversationMessage, origins: set[Origin], readable: set[str
     searched = [one for one in message.manifest.collection_ids if one in readable]
     shown.manifest.ClearField("collection_ids")
     shown.manifest.collection_ids.extend(searched)
+    without_prompt(shown)
     if not hidden:
         return shown  # collections that were searched without results
     wordless(shown)
