@@ -16,6 +16,7 @@ from footnote.edge.v1.answers_pb2 import (
     ListFeedbackRequest,
 )
 from footnote.edge.v1.conversations_pb2 import (
+    Conversation,
     ConversationMessage,
     CreateConversationRequest,
     EditMessageRequest,
@@ -23,7 +24,9 @@ from footnote.edge.v1.conversations_pb2 import (
     ListConversationsRequest,
     ListMessagesRequest,
     RegenerateMessageRequest,
+    RestoreMessageRequest,
     SearchMemoryRequest,
+    UpdateConversationRequest,
 )
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
@@ -443,3 +446,25 @@ async def test_an_answer_outside_conversations_is_deleted(edge: EdgeStub) -> Non
     with pytest.raises(NotFound):
         await edge.GetAnswer(GetAnswerRequest(answer_id=done.answer.id))
     assert not (await edge.ListConversations(ListConversationsRequest())).conversations
+
+
+async def test_a_title_goes_with_the_question_that_it_was_made_of(edge: EdgeStub) -> None:
+    async def title(wanted: str) -> None:
+        async with asyncio.timeout(60):
+            while (found := (await edge.GetConversation(looked_at)).conversation.title) != wanted:
+                assert found in ("", wanted)
+                await asyncio.sleep(0.05)
+
+    conversation = (await edge.CreateConversation(CreateConversationRequest())).conversation.id
+    looked_at = GetConversationRequest(conversation_id=conversation)
+    first = (await ask(edge, "of moonbrew", conversation)).question_id
+    await title("About moonbrew")
+    second = (await edit(edge, first, "of tea", keep_replaced=True)).question_id
+    await title("About tea")
+    await edge.RestoreMessage(RestoreMessageRequest(message_id=first))
+    await title("About moonbrew")
+    await edge.RestoreMessage(RestoreMessageRequest(message_id=second))
+    named = Conversation(title="My own")
+    await edge.UpdateConversation(UpdateConversationRequest(conversation_id=conversation, resource=named))
+    await edit(edge, second, "of coffee")
+    await title("My own")

@@ -10,7 +10,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
 from footnote_database.transactions import utc
 from footnote_kit.paging import Position
-from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, false, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -92,16 +92,18 @@ class ConversationTable:
 
     async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
         """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""
+        own = {"titled_of": None} if "title" in values else {}
         async with self._sessions.begin() as session:
             chosen = (*mine(scope, seen.id), *(await _as_seen(session, seen) if unchanged else ()))
-            changed = await session.execute(update(ConversationRow).where(*chosen).values(**values))
+            changed = await session.execute(update(ConversationRow).where(*chosen).values(**values, **own))
             return bool(changed.rowcount)  # type: ignore[attr-defined]
 
-    async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
-        """Give an untitled conversation a title."""
-        chosen = (*mine(scope, conversation_id), ConversationRow.title == "")
+    async def set_title(self, scope: Scope, conversation_id: str, title: str, question_id: str) -> None:
+        """Give an untitled conversation a title made of one of its questions, if that has not left it meanwhile."""
+        there = exists().where(MessageRow.id == question_id, CURRENT)
+        chosen = (*mine(scope, conversation_id), ConversationRow.title == "", there)
         async with self._sessions.begin() as session:
-            await session.execute(update(ConversationRow).where(*chosen).values(title=title))
+            await session.execute(update(ConversationRow).where(*chosen).values(title=title, titled_of=question_id))
 
     async def delete(self, scope: Scope, seen: Conversation, *, unchanged: bool) -> bool:
         """Delete a conversation with its messages and their feedback, under the same condition as `change`."""

@@ -1,5 +1,6 @@
 """Regenerates or edits a question of a conversation: determines the replaced messages, and replaces them atomically."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from footnote.edge.v1.answers_pb2 import AskRequest
@@ -25,7 +26,7 @@ from footnote_edge.adapters.messages import (
     touch,
 )
 from footnote_edge.adapters.origins import note
-from footnote_edge.adapters.tables import MessageRow
+from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.origins import Origin
 from footnote_edge.conversations.ports import AlreadyStored, Regeneration, Restored
 
@@ -96,6 +97,7 @@ class RegenerationTable:
                 await session.flush()
                 session.add(new)
             await note(session, {answer.id: origins})
+            await _untitle(session, scope, turn.conversation_id, gone)
             if last:
                 await touch(session, scope, turn.conversation_id, topic=topic)
         return gone
@@ -111,7 +113,15 @@ class RegenerationTable:
                 return Restored(conversation_id)
             swapped, topic = await swap(session, question)
             await touch(session, scope, conversation_id, topic=topic)
+            await _untitle(session, scope, conversation_id, swapped.aside)
             return swapped
+
+
+async def _untitle(session: AsyncSession, scope: Scope, conversation_id: str, left: Collection[str]) -> None:
+    """Remove a title made of a question that has left its conversation; the next job makes another one."""
+    titled_of = select(ConversationRow.titled_of).where(ConversationRow.id == conversation_id)
+    if await session.scalar(titled_of) in left:
+        await touch(session, scope, conversation_id, title="", titled_of=None)
 
 
 async def _replace_answer(session: AsyncSession, turn: Regeneration, question: MessageRow, new: MessageRow) -> bool:

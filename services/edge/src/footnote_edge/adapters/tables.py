@@ -24,6 +24,8 @@ class ConversationRow(Base):
     tenant_id: Mapped[str] = mapped_column(String(256))
     user_id: Mapped[str] = mapped_column(String(256))
     title: Mapped[str] = mapped_column(Text, default="")
+    titled_of: Mapped[str | None] = mapped_column(String(40), default=None)
+    """The question that the title was made of; None for a title of its user's."""
     collections: Mapped[str] = mapped_column(Text, default="[]")
     """The names that the user gave to its collections by id, as JSON; a list of names in rows of an earlier version."""
     topic: Mapped[str] = mapped_column(Text, default="")

@@ -144,9 +144,9 @@ class Conversations:
             raise conversation_missing(conversation_id) if not etag else _conflict()
         return await self.get(scope, conversation_id)
 
-    async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
-        """Give an untitled conversation a title; a person's own title stays."""
-        await self._stored.set_title(scope, conversation_id, _checked_title(title))
+    async def set_title(self, scope: Scope, conversation_id: str, title: str, question_id: str) -> None:
+        """Give an untitled conversation a title made of a question, with which it goes; a person's own title stays."""
+        await self._stored.set_title(scope, conversation_id, _checked_title(title), question_id)
 
     async def delete(self, scope: Scope, conversation: Conversation, etag: str = "") -> None:
         """Delete a conversation with its messages and their feedback; raises Aborted if its etag differs."""

@@ -94,8 +94,8 @@ class StoredConversations(Protocol):
     async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
         """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""
 
-    async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
-        """Give an untitled conversation a title."""
+    async def set_title(self, scope: Scope, conversation_id: str, title: str, question_id: str) -> None:
+        """Give an untitled conversation a title made of one of its questions, if that has not left it meanwhile."""
 
     async def delete(self, scope: Scope, seen: Conversation, *, unchanged: bool) -> bool:
         """Delete a conversation with its messages and their feedback, under the same condition as `change`."""

@@ -89,7 +89,7 @@ class Chores:
             _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
             title = ""
         title = title.strip() or shortened(question)
-        await self._conversations.set_title(scope, conversation_id, title)
+        await self._conversations.set_title(scope, conversation_id, title, message_id)
         return title
 
     async def embed(self, scope: Scope, conversation_id: str) -> int:
