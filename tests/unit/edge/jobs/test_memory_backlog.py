@@ -1,11 +1,13 @@
 """The jobs of conversations' memory: what they do when conversations go, and that each gets its turn."""
 
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.indexing.v1.indexing_service_pb2 import DeleteMessagesRequest, DeleteMessagesResponse
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote_edge.adapters.conversations import ConversationTable
@@ -73,3 +75,29 @@ async def test_a_conversation_that_is_deleted_amid_its_job_ends_it_quietly() -> 
     chores = Chores(unused, conversations, unused, unused, Settings())
     assert await chores.title(SCOPE, "c") == ""
     assert await chores.embed(SCOPE, "c") == 0
+
+
+async def test_a_job_that_was_killed_after_it_stored_removes_what_has_left_its_conversation() -> None:
+    """Its second attempt finds nothing to embed, and the deletion removed nothing: it came before the store."""
+    removed: list[str] = []
+
+    async def gone(*_: Any) -> Any:
+        raise conversation_missing("c")
+
+    async def unembedded(*_: Any) -> list[MemoryMessage]:
+        return []
+
+    async def current(ids: Collection[str]) -> set[str]:
+        return {"stays"} & set(ids)
+
+    async def delete(request: DeleteMessagesRequest, timeout: float) -> DeleteMessagesResponse:
+        removed.extend(request.message_ids)
+        return DeleteMessagesResponse(count=1)
+
+    messages = SimpleNamespace(unembedded=unembedded, current=current)
+    conversations: Any = SimpleNamespace(local_only_among=gone, get=gone, named=gone, messages=messages)
+    stages: Any = SimpleNamespace(indexing=SimpleNamespace(DeleteMessages=delete))
+    unused: Any = None
+    chores = Chores(stages, conversations, unused, unused, Settings())
+    assert await chores.embed(SCOPE, "c", ["stays", "left"]) == 0
+    assert removed == ["left"]

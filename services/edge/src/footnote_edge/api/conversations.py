@@ -143,7 +143,7 @@ class ConversationsApi:
         restored = await conversations.regenerations.restore(scope, request.message_id)
         self.services.jobs.remove_from_memory(scope, restored.conversation_id, restored.aside)
         if restored.back:
-            self.services.jobs.store_in_memory(scope, restored.conversation_id, uuid4().hex)
+            self.services.jobs.store_in_memory(scope, restored.conversation_id, uuid4().hex, restored.back)
         conversation = await conversations.get(scope, restored.conversation_id)
         return RestoreMessageResponse(conversation=await self._shown(conversation))
 

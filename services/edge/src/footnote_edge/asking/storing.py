@@ -158,7 +158,7 @@ async def _store(question: Question, draft: Draft, completed: AskCompleted) -> A
 async def _write(question: Question, draft: Draft, completed: AskCompleted, message: ConversationMessage) -> None:
     """Write an answer in its place: that of the messages it replaces, its conversation, or by itself."""
     tools, scope, topic, origins = question.tools, question.scope, draft.plan.topic, draft.origins
-    conversation, regeneration = draft.thread.conversation, question.regeneration
+    conversation, regeneration, new = draft.thread.conversation, question.regeneration, (question.id, message.id)
     if regeneration is not None:
         completed.conversation_id = changed = regeneration.conversation_id
         regenerations, asked = tools.conversations.regenerations, (completed.question_id, question.request)
@@ -166,13 +166,13 @@ async def _write(question: Question, draft: Draft, completed: AskCompleted, mess
         gone = await _until_available(
             lambda: regenerations.replace(scope, regeneration, asked, message, topic, origins, local_only=stays)
         )
-        tools.jobs.store_in_memory(scope, changed, message.id)
+        tools.jobs.store_in_memory(scope, changed, message.id, new)
         tools.jobs.remove_from_memory(scope, changed, gone)
     elif conversation is not None:
         completed.conversation_id = extended = conversation.id
         messages = tools.conversations.messages
         await _until_available(lambda: messages.add_answer(scope, extended, message, topic, origins))
-        tools.jobs.store_in_memory(scope, extended, message.id)
+        tools.jobs.store_in_memory(scope, extended, message.id, new)
     else:
         await _until_available(lambda: tools.answers.keep(scope, message, origins))
 

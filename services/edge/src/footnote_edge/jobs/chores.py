@@ -92,8 +92,18 @@ class Chores:
         await self._conversations.set_title(scope, conversation_id, title, message_id)
         return title
 
-    async def embed(self, scope: Scope, conversation_id: str) -> int:
-        """Embed the conversation's new messages for memory search and return their number."""
+    async def embed(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
+        """Embed the conversation's new messages for memory search and return their number.
+
+        Those of `message_ids` that have left the conversation are removed: an attempt that was killed may have stored
+        them after their deletion had removed them.
+        """
+        embedded = await self._embed_new(scope, conversation_id)
+        if message_ids:
+            await self.forget(scope, conversation_id, message_ids)
+        return embedded
+
+    async def _embed_new(self, scope: Scope, conversation_id: str) -> int:
         messages = await self._conversations.messages.unembedded(conversation_id)
         try:
             bounds = (await self._bounds(scope, conversation_id, [one.message_id for one in messages])).each
@@ -128,9 +138,7 @@ class Chores:
             self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
             await self._note_embedder(response.embedder)
             # Messages may leave the conversation during embedding; memory then forgot them before they were stored.
-            there = await self._conversations.messages.current(ids)
-            if gone := [one for one in ids if one not in there]:
-                await self.forget(scope, conversation_id, gone)
+            await self.forget(scope, conversation_id, ids)
         return len(messages)
 
     async def _note_embedder(self, embedder: str) -> None:

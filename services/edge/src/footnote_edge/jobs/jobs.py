@@ -285,17 +285,18 @@ class Jobs:
         times = (recorded, here, self._work.postponements.oldest(), await self._claims.oldest())
         return min((one for one in times if one is not None), default=None)
 
-    def store_in_memory(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+    def store_in_memory(self, scope: Scope, conversation_id: str, job: str, message_ids: Sequence[str]) -> None:
         """Title a conversation and embed its new messages in the background, without delaying the answer.
 
-        After a crash before the enqueue, the conversation's next answer makes up for it.
+        `job` is a name that is used once. After a crash before the enqueue, the conversation's next answer makes up for
+        it.
         """
-        self.run_in_background(self._remember(scope, conversation_id, message_id))
+        self.run_in_background(self._remember(scope, conversation_id, job, message_ids))
 
-    async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+    async def _remember(self, scope: Scope, conversation_id: str, job: str, message_ids: Sequence[str]) -> None:
         try:
-            with SetWorkflowID(f"remember:{message_id}"):
-                values = (scope.tenant_id, scope.user_id, conversation_id)
+            with SetWorkflowID(f"remember:{job}"):
+                values = (scope.tenant_id, scope.user_id, conversation_id, list(message_ids))
                 await self._work.enqueue(BACKGROUND, remember_messages, *values)
         except Exception as error:  # the answer is stored; memory has to wait for the next one
             _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)

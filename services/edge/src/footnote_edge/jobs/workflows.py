@@ -7,7 +7,7 @@ would cost more than the parsing that a crash repeats.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
@@ -207,12 +207,15 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
 
 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
-async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
-    """Make a conversation's messages searchable and title it, beside each other: either may wait for its stage."""
+async def remember_messages(tenant: str, user: str, conversation_id: str, message_ids: Sequence[str] = ()) -> None:
+    """Make a conversation's messages searchable and title it, beside each other: either may wait for its stage.
+
+    `message_ids` are those that the job is for; a job of an earlier version names none.
+    """
     work, scope = active_work(), system_scope(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
         await asyncio.gather(
-            with_retries(lambda: work.chores.embed(scope, conversation_id)),
+            with_retries(lambda: work.chores.embed(scope, conversation_id, message_ids)),
             with_retries(lambda: work.chores.title(scope, conversation_id)),
         )
 
