@@ -2,10 +2,12 @@
 
 import asyncio
 import multiprocessing
+import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -137,6 +139,15 @@ def test_a_run_that_was_killed_leaves_no_key_behind_for_good(
     origin.settings["url"] = address
     assert len(asyncio.run(listed(origin))) == 1
     assert keys_below(tmp_path) == []
+
+
+async def test_a_repository_for_which_the_disk_has_no_room_is_refused(
+    origin: SshOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await origin.put("one", os.urandom(11_000).hex())
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=60_000))
+    with pytest.raises(SourceRefused, match="more than 10000 bytes, which is what the disk has room for"):
+        await listed(origin)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Where a fetch of a repository keeps its bytes: in containers /tmp is small, or memory that counts for the service."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from dulwich.repo import Repo
@@ -11,7 +13,7 @@ from footnote_edge.sources.kinds import GIT
 from footnote_edge.sources.kinds.git_http import MEMORY
 from footnote_edge.sources.kinds.git_repository import _SMALL
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import Opening
+from footnote_edge.sources.ports import Opening, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import Memory, listing
 from support.source_servers import GitRepository, git_server
@@ -24,10 +26,10 @@ def served(tmp_path: Path) -> Iterator[GitRepository]:
         yield repository
 
 
-async def files_of(repository: GitRepository, cache: Path) -> list[str]:
+async def files_of(repository: GitRepository, cache: Path, item_bytes: int = 100 * 1024 * 1024) -> list[str]:
     """List a repository as a run does, with a cache of its own."""
     settings = parsed(GIT.settings, {"url": repository.url + "/.git"})
-    policy = Policy.of((), ("127.0.0.1",), (), timeout=10.0)
+    policy = Policy.of((), ("127.0.0.1",), (), timeout=10.0, item_bytes=item_bytes)
     connection = GIT.open(Opening(settings, parsed(GIT.secrets, {}), "default", cache, policy))
     try:
         return [item.id for page in await listing(connection, Memory()) for item in page.items]
@@ -67,6 +69,22 @@ async def test_a_file_that_left_the_repository_leaves_the_disk(
     assert holds(cache, b"nine to five")
 
 
+@pytest.mark.parametrize(
+    ("free", "item_bytes", "told"),
+    [(120_000, 100_000, "more than 20000 bytes, which is what the disk"), (10**9, 1000, "larger than 20000 bytes")],
+    ids=["of the disk", "of the policy"],
+)
+async def test_a_repository_beyond_its_limit_is_refused_before_the_disk_is_full(
+    served: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, item_bytes: int, told: str
+) -> None:
+    (served.folder / "big.bin").write_bytes(os.urandom(21_000))
+    served.commit()
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
+    with pytest.raises(SourceRefused, match=told):
+        await files_of(served, tmp_path / "cache", item_bytes)
+    assert not [one for one in (tmp_path / "cache").rglob("*") if one.is_file() and one.stat().st_size > 5000]
+
+
 async def test_what_a_killed_fetch_leaves_goes_with_the_next_one(served: GitRepository, tmp_path: Path) -> None:
     (served.folder / "a.txt").write_text("A text.")
     served.commit()
@@ -92,3 +110,22 @@ async def test_a_pack_beyond_memory_lies_in_the_sources_own_folder(
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no folder"))
         assert await files_of(repository, tmp_path / "cache") == ["big.bin"]
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["git"]  # nothing of it stays
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_a_damaged_cache_is_begun_anew(served: GitRepository, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (served.folder / name).write_text(f"The text of {name}.")
+    served.commit()
+    cache = tmp_path / "cache"
+    assert await files_of(served, cache) == ["a.txt", "b.txt"]
+    [pack] = (cache / "git" / "objects" / "pack").glob("*.pack")
+    whole = pack.read_bytes()
+    pack.chmod(0o600)
+    pack.write_bytes(whole[:-30] + bytes(10) + whole[-20:])  # in a file, which is stored last
+    (served.folder / "c.txt").write_text("A third.")
+    served.commit()
+    with pytest.raises(SourceUnavailable, match="GitProtocolError"):
+        await files_of(served, cache)
+    assert await files_of(served, cache) == ["a.txt", "b.txt", "c.txt"]
+    gc.collect()  # dulwich cannot close the damaged pack, and says so here

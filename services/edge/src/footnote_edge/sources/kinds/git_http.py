@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from dulwich.client import AbstractHttpGitClient
 from dulwich.errors import GitProtocolError, NotGitRepository
 
-from footnote_edge.sources.net.client import Answer, Client
+from footnote_edge.sources.net.client import Answer, Client, TooLarge
 from footnote_edge.sources.ports import ItemFailed, SourceRefused, SourceUnavailable
 
 MEMORY = 4 * 1024 * 1024
@@ -30,6 +30,14 @@ class HeldBack(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+@dataclass(frozen=True)
+class PackLimit:
+    """The most bytes of a fetch, and what a source is told whose repository sends more."""
+
+    most: int
+    refusal: str
 
 
 @dataclass
@@ -54,7 +62,7 @@ class GitHttp(AbstractHttpGitClient):
         url: str,
         client: Client,
         loop: asyncio.AbstractEventLoop,
-        limit: int,
+        limit: PackLimit,
         username: str,
         password: str,
         folder: Path,
@@ -95,6 +103,8 @@ class GitHttp(AbstractHttpGitClient):
         asked = asyncio.run_coroutine_threadsafe(self._ask(url, sent, content), self._loop)
         try:
             response = asked.result(TIMEOUT_SECONDS)
+        except TooLarge:
+            raise HeldBack(SourceRefused(self._limit.refusal)) from None
         except (SourceUnavailable, SourceRefused, ItemFailed) as error:
             raise HeldBack(SourceRefused(str(error)) if isinstance(error, ItemFailed) else error) from None
         finally:
@@ -119,7 +129,7 @@ class GitHttp(AbstractHttpGitClient):
         # Not in /tmp, which in containers is small or memory of the service.
         body = tempfile.SpooledTemporaryFile(max_size=MEMORY, dir=str(self._folder))  # noqa: SIM115 - closed by `drop`
         self._bodies.append(body)
-        async for part in answer.parts(self._limit):
+        async for part in answer.parts(self._limit.most):
             await asyncio.to_thread(body.write, part)
         body.seek(0)
         moved = answer.head.url if answer.head.url != url else ""

@@ -10,7 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -22,7 +22,7 @@ from dulwich.repo import Repo
 
 from footnote_edge.sources.kinds.git import PORTS, GitSecrets, GitSettings, SshPlace, checked_host_key
 from footnote_edge.sources.kinds.git_folder import leads_out
-from footnote_edge.sources.kinds.git_http import TIMEOUT_SECONDS, GitHttp, HeldBack
+from footnote_edge.sources.kinds.git_http import TIMEOUT_SECONDS, GitHttp, HeldBack, PackLimit
 from footnote_edge.sources.kinds.git_ssh import GitSsh, refusal
 from footnote_edge.sources.net.addresses import AddressRefused, permitted
 from footnote_edge.sources.net.client import Client, checked
@@ -44,6 +44,8 @@ _MOST_PACKS = 30
 """Maximum packs in a cache; beyond that everything is fetched again."""
 _SMALL = 16 * 1024 * 1024
 """Bytes of packs that are rewritten after a change, without what has left the branch: seconds of a thread."""
+_COPIES = 6
+"""Copies of a pack for which the disk needs room: three while it is fetched, by two sources at once."""
 _DAY = 24 * 3600.0
 """Seconds after which a larger cache that has changed is fetched again."""
 MOST_ENTRIES = 1_000_000
@@ -127,7 +129,7 @@ class GitConnection:
             raise SourceUnavailable("There is no Git repository.") from None
 
     async def _fetch_remote(self, loop: asyncio.AbstractEventLoop) -> None:
-        limit, folder = self._opening.policy.item_bytes * 20, self._opening.folder
+        limit, folder = await asyncio.to_thread(self._pack_limit), self._opening.folder
         pair = self._secrets.username, self._secrets.password
         http = GitHttp(self._settings.url, self._client, loop, limit, *pair, folder)
         try:
@@ -151,7 +153,7 @@ class GitConnection:
             addresses = await permitted(place.host, place.port, policy, ports=PORTS)
         except AddressRefused as error:
             raise SourceRefused(str(error)) from None
-        key, limit = checked_host_key(self._settings.host_key), policy.item_bytes * 20
+        key, limit = checked_host_key(self._settings.host_key), await asyncio.to_thread(self._pack_limit)
         secret, folder = self._secrets.private_key, self._opening.folder
         ssh = GitSsh(folder / "ssh", place, addresses, key, secret, policy.timeout, limit)
         fetching = asyncio.create_task(asyncio.to_thread(self._fetch_by, ssh, folder / "git", place.path))
@@ -168,6 +170,15 @@ class GitConnection:
         finally:
             await asyncio.to_thread(ssh.end)  # ends the program, and with it the thread that reads from it
             await asyncio.wait([fetching])
+
+    def _pack_limit(self) -> PackLimit:
+        """Return how much a fetch may send, so that the disk has room for its copies and those of a second fetch."""
+        folder = self._opening.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        most, room = self._opening.policy.item_bytes * 20, shutil.disk_usage(folder).free // _COPIES
+        if most <= room:
+            return PackLimit(most, f"The repository is larger than {most} bytes, 20 times the largest item.")
+        return PackLimit(room, f"The repository needs more than {room} bytes, which is what the disk has room for.")
 
     def _fetch_by(self, ssh: GitSsh, folder: Path, path: str) -> None:
         """Fetch, and delete the key here: a cancellation does not end a thread."""
@@ -192,7 +203,8 @@ class GitConnection:
             if len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _SMALL:
                 repo = _pruned(repo, folder, self._commit)
         except BaseException:
-            repo.close()
+            with suppress(BufferError):  # the error's frames may hold parts of a pack
+                repo.close()
             _remove_unfinished(folder)
             raise
         self._repo = repo
@@ -301,9 +313,13 @@ def _pruned(repo: Repo, folder: Path, commit: Any) -> Repo:
     def want(refs: Any, depth: int | None = None) -> Any:
         return [commit]
 
-    with closing(_new(beside)) as kept:
-        repo.fetch(kept, determine_wants=want, depth=1)
-        kept.refs[_HEAD] = commit  # type: ignore[index]
+    try:
+        with closing(_new(beside)) as kept:
+            repo.fetch(kept, determine_wants=want, depth=1)
+            kept.refs[_HEAD] = commit  # type: ignore[index]
+    except Exception as error:  # a damaged cache, of any kind: the next run begins anew
+        shutil.rmtree(folder, ignore_errors=True)
+        raise GitProtocolError("the cache is damaged") from error
     repo.close()
     shutil.rmtree(folder)
     beside.rename(folder)

@@ -16,6 +16,7 @@ from dulwich.errors import GitProtocolError
 from dulwich.protocol import Protocol
 
 from footnote_edge.sources.kinds.git import SshPlace
+from footnote_edge.sources.kinds.git_http import HeldBack, PackLimit
 from footnote_edge.sources.ports import SourceRefused
 
 _OPTIONS = {
@@ -36,7 +37,7 @@ class GitSsh(SSHGitClient):
 
     def __init__(
         self, folder: Path, place: SshPlace, addresses: Sequence[str], host_key: str, private_key: str, timeout: float,
-        limit: int,
+        limit: PackLimit,
     ) -> None:  # fmt: skip
         self._vendor = _Pinned(folder, place, addresses, host_key, private_key, timeout, limit)
         self._protocols: list[Protocol] = []
@@ -63,7 +64,7 @@ class GitSsh(SSHGitClient):
 class _Pinned(SSHVendor):
     def __init__(
         self, folder: Path, place: SshPlace, addresses: Sequence[str], host_key: str, private_key: str, timeout: float,
-        limit: int,
+        limit: PackLimit,
     ) -> None:  # fmt: skip
         self._place, self._address, self._limit = place, addresses[0], limit
         self._program = shutil.which("ssh")
@@ -117,9 +118,9 @@ class _Pinned(SSHVendor):
 class _Bounded(SubprocessWrapper):
     """The pipes of `ssh`, with a limit on the bytes read; calls `answered` when the host has answered."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limit: int, answered: Callable[[], None]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], limit: PackLimit, answered: Callable[[], None]) -> None:
         super().__init__(process)
-        self._read, self._left = self.read, limit
+        self._read, self._left, self._refusal = self.read, limit.most, limit.refusal
         self._answered: Callable[[], None] | None = answered
         self.read = self._bounded
 
@@ -130,7 +131,7 @@ class _Bounded(SubprocessWrapper):
             self._answered = None
         self._left -= len(found)
         if self._left < 0:
-            raise GitProtocolError("the host sends too much")
+            raise HeldBack(SourceRefused(self._refusal))
         return found
 
 
