@@ -256,6 +256,7 @@ NOT_TEXTS = frozenset(
     footnote_providers.onnx_files.find_files footnote_indexing.collections.rules.ambiguous
     footnote_generation.answering.markup.spaced footnote_augmentation.permitted.embedding_of
     footnote_kit.private.new_socket_path footnote_providers.openai_client.http_client
+    footnote_providers.openai_client.transport
     footnote_kit.redact.register footnote_kit.registration.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper.addition footnote_store.rows.message_key
     footnote_kit.access.system_scope footnote_edge.jobs.workflows.step

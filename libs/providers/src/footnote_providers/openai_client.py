@@ -24,6 +24,7 @@ from footnote_kit.telemetry import provider_traceparent
 from footnote_kit.text_work import off_loop
 
 from footnote_providers.dialects import Dialect, dialect_of, taught
+from footnote_providers.egress.egress import Egress
 from footnote_providers.egress.policy import stays_here
 from footnote_providers.endpoints import Endpoint
 from footnote_providers.quotes import before_quote
@@ -365,15 +366,23 @@ async def _marked(request: httpx2.Request) -> None:
 def http_client(base_url: str) -> openai.DefaultAsyncHttpxClient:
     """Return a client for one endpoint.
 
-    It follows no redirects: they would send texts, and perhaps a key, to an address that is not configured. It
-    reaches local addresses without a proxy. Each request carries the id of the call being served.
+    It follows no redirects: they would send texts, and perhaps a key, to an address that is not configured. Each
+    request carries the id of the call being served.
     """
     import openai
 
-    env = not stays_here(base_url)
+    verify, proxied = transport(base_url)
     return openai.DefaultAsyncHttpxClient(
-        verify=_trusted(env), follow_redirects=False, trust_env=env, event_hooks={"request": [_marked]}
+        verify=verify, follow_redirects=False, trust_env=proxied, event_hooks={"request": [_marked]}
     )
+
+
+def transport(url: str) -> tuple[ssl.SSLContext, bool]:
+    """Return the authorities that a client of an address trusts, and whether it may use the environment's web proxy.
+
+    What the operator's policy counts as this machine is reached without one: a proxy would carry its texts away.
+    """
+    return _trusted(not stays_here(url)), not Egress.load().stays_here(url)
 
 
 @cache

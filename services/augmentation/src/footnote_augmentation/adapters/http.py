@@ -10,7 +10,7 @@ import httpx2
 from footnote_kit.errors import Unavailable
 from footnote_kit.redact import register
 from footnote_kit.registration import Wanted, unconfigured
-from footnote_providers.egress.policy import stays_here
+from footnote_providers.openai_client import transport
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_augmentation.ports import Reranker
@@ -39,8 +39,10 @@ class HttpReranker:
         self._form = form
         register(api_key)
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        verify, proxied = transport(url)
+        limits = httpx2.Limits(max_connections=16)
         self._client = httpx2.AsyncClient(
-            timeout=timeout, headers=headers, limits=httpx2.Limits(max_connections=16), trust_env=not stays_here(url)
+            verify=verify, timeout=timeout, headers=headers, limits=limits, trust_env=proxied
         )
 
     async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
