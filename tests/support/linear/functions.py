@@ -106,6 +106,8 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_providers.quotes.before_quote": lambda t: [quotes.before_quote(t, [t]), quotes.before_quote(_STEP, [t])],
+    "footnote_store.expr.equals": lambda t: expr.equals("filename", t),
+    "footnote_store.expr.composed_too": lambda t: expr.composed_too("filename", [t]),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.question_context.line": lambda t: question_context.line("you", t),
     "footnote_text.intents.has": lambda t: intents.has(t, locales.choose("de").signals.steps),

@@ -1,5 +1,6 @@
 """Reads whole lists, page by page, and finds a document by its file's name or the last conversation."""
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,7 +58,8 @@ async def document_id(session: Session, name: str) -> str:
     if len(name) == 32 and set(name) <= _HEX:  # an id; names as plain as LICENSE are looked for
         return name
     items = await list_documents(session, ListDocumentsRequest(filename_contains=name))
-    found = [item for item in items if item.filename == name]
+    composed = unicodedata.normalize("NFC", name)  # as the server has it; some systems decompose names of files
+    found = [item for item in items if item.filename in (name, composed)]
     if len(found) > 1:
         several = ", ".join(f"{item.id} ({moment(item.create_time)})" for item in found[:5])
         raise usage_error(f"{len(found)} documents are called {name}.", f"Give an id: {several}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,6 +23,8 @@ Scalar = str | bool | int | float
 Op = Literal["eq", "gt", "gte", "lt", "lte"]
 
 _MAX_CHARS = 16_384
+_LONGEST_FILENAME = 255
+"""No longer name is composed: the time to do so grows with the square of its length."""
 MAX_DEPTH = 16
 MAX_NODES = 256
 _COMPARISONS: dict[str, Op] = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
@@ -176,7 +179,7 @@ class _Parser:
             if not isinstance(value, list):
                 raise invalid(f"{name} takes a list")
             self._count(len(value))
-            inside = In(field, tuple(scalar_of(item, invalid) for item in value))
+            inside = In(field, composed_too(field, [scalar_of(item, invalid) for item in value]))
             return inside if name == "$in" else Not(inside)
         if name in _COMPARISONS:
             scalar = scalar_of(value, invalid)
@@ -194,7 +197,7 @@ class _Parser:
         raise invalid(f"unknown operator '{name[:32]}'")
 
     def _equals(self, field: str, value: Any) -> Expr:
-        return Not(Exists(field)) if value is None else Compare(field, "eq", scalar_of(value, invalid))
+        return Not(Exists(field)) if value is None else equals(field, scalar_of(value, invalid))
 
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
@@ -223,6 +226,21 @@ def scalar_of(value: Any, refuse: Refuse) -> Scalar:
             raise refuse("numbers must be finite")
         return value
     raise refuse("values must be strings, numbers or true or false; use $in for lists")
+
+
+def equals(field: str, value: Scalar) -> Expr:
+    """Return the condition that a field has a value; a file's name has it in any form."""
+    values = composed_too(field, [value])
+    return Compare(field, "eq", value) if len(values) == 1 else In(field, values)
+
+
+def composed_too(field: str, values: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Return the values to compare a field with: names of files are composed, except those of earlier versions."""
+    if field != "filename":
+        return tuple(values)
+    names = (one for one in values if isinstance(one, str) and len(one) <= _LONGEST_FILENAME)
+    composed = (unicodedata.normalize("NFC", one) for one in names)
+    return tuple(dict.fromkeys((*values, *composed)))
 
 
 def any_of(field: str, values: Sequence[str]) -> Expr:

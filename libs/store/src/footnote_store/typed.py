@@ -22,6 +22,8 @@ from footnote_store.expr import (
     Or,
     Scalar,
     check_name,
+    composed_too,
+    equals,
     invalid,
     measured,
     scalar_of,
@@ -111,12 +113,13 @@ class _Parser:
             items = given.value.list_value.items
             self._count(len(items), f"{path}.value.list_value")
             places = ((item, f"{path}.value.list_value.items[{at}]") for at, item in enumerate(items))
-            return In(given.field, tuple(_scalar(given.field, item, place) for item, place in places))
+            return In(given.field, composed_too(given.field, [_scalar(given.field, *one) for one in places]))
         if given.op not in _ORDERED and given.op not in _EQUAL:
             raise _refused(f"{path}.op", "must be one of EQ, NE, GT, GTE, LT, LTE, IN, NOT_IN, EXISTS, NOT_EXISTS")
         if given.op in _ORDERED and kind == "bool_value":
             raise _refused(f"{path}.value", "must be a number, a text or a time: true is not greater than false")
-        return Compare(given.field, _ORDERED.get(given.op, "eq"), _scalar(given.field, given.value, f"{path}.value"))
+        value = _scalar(given.field, given.value, f"{path}.value")
+        return Compare(given.field, _ORDERED[given.op], value) if given.op in _ORDERED else equals(given.field, value)
 
     def _count(self, nodes: int, path: str) -> None:
         self._nodes += nodes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TypeVar
@@ -348,8 +349,12 @@ def _short(name: str, value: str) -> str:
 
 
 def _filename(value: str, *, required: bool) -> str:
-    """Return the last path segment of a client's file name, without characters unsafe in terminals and headers."""
-    name = CONTROL.sub("", value.replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
+    """Return the last path segment of a client's file name, composed, without unsafe characters.
+
+    Some systems decompose names: those look the same as what people type, and would not be found by it.
+    """
+    last = value.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = CONTROL.sub("", unicodedata.normalize("NFC", last)).strip()
     if name in ("", ".", ".."):
         if value or required:
             raise InvalidArgument.field("metadata.filename", "must be the name of a file")

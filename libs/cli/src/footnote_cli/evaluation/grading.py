@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -101,12 +102,11 @@ def grade(question: Question, answer: Answer) -> Graded:
         enough = all if question.footnotes_need == "all" else any
         cited = answer.citations
         common["file"] = enough(
-            any(c.filename == one.file for c in cited for one in expected.alternatives)
-            for expected in question.footnotes
+            any(_is_of(c, one.file) for c in cited for one in expected.alternatives) for expected in question.footnotes
         )
         if placed := [one for one in question.footnotes if one.place]:
             common["place"] = enough(
-                any(c.filename == one.file and is_at(c, one.place) for c in cited for one in expected.alternatives)
+                any(_is_of(c, one.file) and is_at(c, one.place) for c in cited for one in expected.alternatives)
                 for expected in placed
             )
         if not wanted and not common["file"]:
@@ -125,6 +125,11 @@ def _offers(question: Question, answer: Answer) -> bool:
 
 
 _PLACE = re.compile(r"(page|line|slide) (\d{1,9})")
+
+
+def _is_of(citation: Citation, file: str) -> bool:
+    """Return whether a footnote is from a file; some systems decompose names, which the server composes."""
+    return citation.filename in (file, unicodedata.normalize("NFC", file))
 
 
 def is_at(citation: Citation, place: str) -> bool:

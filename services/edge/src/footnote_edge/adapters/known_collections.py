@@ -1,5 +1,6 @@
 """The table of collections as each user last wrote to them."""
 
+import unicodedata
 from collections.abc import Sequence
 
 from footnote.stages.v1.scope_pb2 import Scope
@@ -24,7 +25,7 @@ class KnownCollectionTable:
         query = select(KnownCollectionRow.payload).where(
             KnownCollectionRow.tenant_id == scope.tenant_id,
             KnownCollectionRow.user_id == scope.user_id,
-            KnownCollectionRow.name == name,
+            KnownCollectionRow.name == _composed(name),
         )
         async with self._sessions() as session:
             payload = (await session.scalars(query)).one_or_none()
@@ -35,7 +36,7 @@ class KnownCollectionTable:
 
     async def keep(self, scope: Scope, name: str, collection: Collection) -> None:
         """Remember a collection for a user."""
-        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
+        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": _composed(name)}
         try:
             await self._write(KnownCollectionRow(**row, payload=collection.SerializeToString()))
         except (IntegrityError, StaleDataError):
@@ -44,10 +45,18 @@ class KnownCollectionTable:
 
     async def forget(self, tenant_id: str, names: Sequence[str]) -> None:
         """Forget a collection of a tenant under all of its names."""
-        mine = (KnownCollectionRow.tenant_id == tenant_id, KnownCollectionRow.name.in_(names))
+        mine = (
+            KnownCollectionRow.tenant_id == tenant_id,
+            KnownCollectionRow.name.in_({*names, *map(_composed, names)}),
+        )
         async with self._sessions.begin() as session:
             await session.execute(delete(KnownCollectionRow).where(*mine))
 
     async def _write(self, row: KnownCollectionRow) -> None:
         async with self._sessions.begin() as session:
             await session.merge(row)
+
+
+def _composed(name: str) -> str:
+    """Return the form in which indexing knows a name, so that one collection is not remembered under several."""
+    return unicodedata.normalize("NFC", name)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import unicodedata
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -160,7 +161,7 @@ class Transfer:
             return True  # deleted: it is made again elsewhere
         if document.indexed_revision < document.revision:
             row.revision = document.revision
-        return document.filename == row.name
+        return unicodedata.normalize("NFC", document.filename) == unicodedata.normalize("NFC", row.name)
 
     async def _put(self, run: Run, row: StoredItem, content: Content) -> dict[str, Any]:
         label = label_of(run.source, row)

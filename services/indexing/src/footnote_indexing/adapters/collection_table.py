@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+import unicodedata
 from collections.abc import Sequence
 
 import sqlalchemy as sa
@@ -82,8 +83,9 @@ class CollectionTable:
             )
 
     async def called(self, scope: Scope, name_or_id: str) -> list[Stored]:
-        """Return every visible collection with this name or id."""
-        named = sa.or_(collections.c.id == name_or_id, collections.c.name == name_or_id)
+        """Return every visible collection with this name or id; a decomposed name is also that of its composed form."""
+        names = {name_or_id, unicodedata.normalize("NFC", name_or_id)}
+        named = sa.or_(collections.c.id == name_or_id, collections.c.name.in_(names))
         return await self._select(_joined().where(visible(scope), named))
 
     async def all(self, scope: Scope) -> list[Stored]:

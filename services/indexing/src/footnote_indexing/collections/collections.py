@@ -15,7 +15,7 @@ from footnote_kit.paging import Page, fitting
 from footnote_providers.own_vectors import REASON, brings_own
 
 from footnote_indexing.collections import masks
-from footnote_indexing.collections.rules import ambiguous, check_grants, check_name, check_settings, nearness
+from footnote_indexing.collections.rules import ambiguous, check_grants, check_settings, checked_name, nearness
 from footnote_indexing.model import IndexVersion, Stored, changed_meanwhile
 from footnote_indexing.ports import CollectionRecords, Ledger, RowLedger
 from footnote_indexing.writing.permitted import Permitted, bounds_of
@@ -67,9 +67,8 @@ class Collections:
         Raises AlreadyExists, InvalidArgument for invalid settings or grants, and PermissionDenied. Raises
         ResourceExhausted when the tenant already has `most` collections; 0 means no limit.
         """
-        check_name(wanted.name)
         collection = collection_pb2.Collection(
-            name=wanted.name,
+            name=checked_name(wanted.name),
             description=wanted.description,
             visibility=wanted.visibility or collection_pb2.VISIBILITY_SHARED,
             metadata=wanted.metadata,
@@ -152,7 +151,8 @@ class Collections:
         masks.apply(wanted, changed, paths, _CHANGEABLE)
         if self._vectorizers.automatic and not brings_own(before.collection.settings.embedding):
             _keep_embedder(before.collection.settings.embedding, changed.settings.embedding)
-        check_name(changed.name)
+        if changed.name != before.collection.name:
+            changed.name = checked_name(changed.name)
         changed.visibility = changed.visibility or collection_pb2.VISIBILITY_SHARED
         check_settings(changed.settings, self._deployment)
         _check_texts(changed)

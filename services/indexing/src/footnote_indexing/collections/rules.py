@@ -1,6 +1,6 @@
 """Rules for a collection's name, settings and grants, beyond the ranges of the contract."""
 
-import re
+import unicodedata
 from collections.abc import Sequence
 
 from footnote.stages.v1.scope_pb2 import Scope
@@ -8,23 +8,34 @@ from footnote.types.v1 import collection_pb2
 from footnote_kit.access import OPEN_TO_ALL, is_for
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.printable import printable
 from footnote_kit.validation import GROUP, GROUP_RULE, NAME, RULE
 
 from footnote_indexing.chunking import registry
 
 MOST_GRANTS = 100
-_NAME = re.compile(r"[^\W_][\w\-. ]{0,127}")
+_LONGEST_NAME = 128
+_MARKS = ("Mn", "Mc")
+"""Categories of the signs that belong to the letter before them: vowels of Hindi and Tamil, for example."""
 
 
-def check_name(name: str) -> None:
-    """Raise InvalidArgument for an invalid collection name."""
+def checked_name(name: str) -> str:
+    """Return a collection name in its composed form, as lookups expect it; InvalidArgument for an invalid one."""
+    if len(name) <= 4 * _LONGEST_NAME:  # the time to compose a text grows with the square of its length
+        name = unicodedata.normalize("NFC", name)
     if not name:
         raise InvalidArgument.field("collection.name", "is required")
-    if not _NAME.fullmatch(name) or name != name.strip():
+    allowed = len(name) <= _LONGEST_NAME and name[0].isalnum() and all(map(_is_allowed, name))
+    if not allowed or name != name.strip() or name != printable(name):
         raise InvalidArgument.field(
             "collection.name",
             'must be 1 to 128 letters, digits, "-", "_", "." or spaces, and begin with a letter or digit',
         )
+    return name
+
+
+def _is_allowed(char: str) -> bool:
+    return char.isalnum() or char in "-_. " or unicodedata.category(char) in _MARKS
 
 
 def check_settings(settings: collection_pb2.CollectionSettings, deployment: collection_pb2.CollectionSettings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +66,10 @@ class Listing:
         if query.states:
             where.append(documents.c.state.in_([state_name(state) for state in query.states]))
         if query.filename_contains:
-            where.append(documents.c.filename_folded.contains(query.filename_contains.casefold(), autoescape=True))
+            # Names are composed, except those of earlier versions.
+            forms = {query.filename_contains, unicodedata.normalize("NFC", query.filename_contains)}
+            folded = (documents.c.filename_folded.contains(one.casefold(), autoescape=True) for one in forms)
+            where.append(or_(*folded))
         if query.tags:
             where.append(self._tagged(query.tags))
         if query.document_types:
