@@ -349,16 +349,11 @@ def _short(name: str, value: str) -> str:
 
 
 def _filename(value: str, *, required: bool) -> str:
-    """Return the last path segment of a client's file name, composed, without unsafe characters.
-
-    Some systems decompose names: those look the same as what people type, and would not be found by it.
-    """
-    last = value.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    name = CONTROL.sub("", unicodedata.normalize("NFC", last)).strip()
-    if name in ("", ".", ".."):
-        if value or required:
-            raise InvalidArgument.field("metadata.filename", "must be the name of a file")
-        return ""
+    """Return the last segment of a client's path without unsafe characters; composed, as people type it."""
+    last = unicodedata.normalize("NFC", value).replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = CONTROL.sub("", last).strip()
+    if name in ("", ".", "..") and (value or required):
+        raise InvalidArgument.field("metadata.filename", "must be the name of a file")
     if len(name) > _MAX_NAME:  # keep the extension, which distinguishes kinds of text
         stem, dot, extension = name.rpartition(".")
         name = f"{stem[: _MAX_NAME - 16]}{dot}{extension[:15]}" if dot else name[:_MAX_NAME]
