@@ -22,6 +22,7 @@ _UPLOAD_FIELDS = frozenset(
     {"collection", "filename", "tags", "metadata", "source_type", "allow_duplicate", *_PASSED_ON}
 )
 _MANY_FIELDS = _UPLOAD_FIELDS - {"filename", "size_bytes", "sha256", "request_id"}
+_BOOLEANS = {"": False, "false": False, "0": False, "true": True, "1": True}
 _REPLACE_FIELDS = frozenset({"filename", "etag", "request_id"})
 
 
@@ -86,7 +87,7 @@ def routes(calls: GrpcCalls) -> list[Route]:
 
 async def _read(request: Request, about: Descriptor) -> tuple[Mapping[str, Sequence[str]], str, AsyncIterator[bytes]]:
     """Return the fields by the contract's names, the file's name, and its bytes as a stream."""
-    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         form = await read_form(request)
         return _named(form.fields, about), form.filename, form.content
     fields = {key: request.query_params.getlist(key) for key in request.query_params}
@@ -114,12 +115,19 @@ def _metadata(fields: Mapping[str, Sequence[str]], filename: str) -> pb.UploadMe
         "filename": _one(fields, "filename") or filename,
         "source_type": _one(fields, "source_type"),
         "tags": [tag.strip() for text in fields.get("tags", ()) for tag in text.split(",") if tag.strip()],
-        "allow_duplicate": _one(fields, "allow_duplicate").lower() in ("true", "1"),
+        "allow_duplicate": _boolean(fields, "allow_duplicate"),
     }
     values |= {name: _one(fields, name) for name in _PASSED_ON if _one(fields, name)}
     if _one(fields, "metadata"):
         values["metadata"] = json_body.parse(_one(fields, "metadata").encode("utf-8", "surrogatepass"))
     return fill(values, pb.UploadMetadata())
+
+
+def _boolean(fields: Mapping[str, Sequence[str]], name: str) -> bool:
+    try:
+        return _BOOLEANS[_one(fields, name).lower()]
+    except KeyError:
+        raise InvalidArgument.field(name, 'must be "true" or "false"') from None
 
 
 def _only(fields: Mapping[str, Sequence[str]], known: frozenset[str]) -> None:
