@@ -21,11 +21,13 @@ MAX_DEPTH = 64
 MAX_VALUES = 50_000
 MAX_NUMBERS = 65_536
 """Maximum numbers in one list of numbers only; such a list counts as one value."""
+MAX_NAME = 2048
+"""Maximum bytes of a name as it is written; protobuf's parser copies the names above a value for each value."""
 AT_ONCE = 8 * 1024
 """Bytes of JSON that parse in well under two milliseconds, so that a thread is not worth its cost."""
 
 # Every alternative begins with a different byte and is possessive: one linear pass for any text.
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|\[[-+0-9.eE,\s]++\]|[\[{]|[\]}]|,', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?(?:\s*+:)?|\[[-+0-9.eE,\s]++\]|[\[{]|[\]}]|,', re.DOTALL)
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOO_LARGE = "The body must hold no number beyond what a double can be, about 1.8e308"
 _SURE_DIGITS = 300
@@ -64,12 +66,14 @@ def parse(body: bytes) -> Any:
 
 
 def check(body: bytes) -> None:
-    """Raise InvalidArgument for JSON that is nested too deep or holds too many values; checks nothing else."""
+    """Raise InvalidArgument for JSON that is nested too deep, or has too many values or too long a name."""
     depth = values = 0
     for token in _TOKEN.finditer(body):
         found = token.group()
         first = found[:1]
         if first == b'"':
+            if len(found) > MAX_NAME and found.endswith(b":"):
+                raise InvalidArgument(f"A name in the body must have at most {MAX_NAME} bytes")
             continue
         if first == b",":
             values += 1
