@@ -214,6 +214,29 @@ def test_only_a_row_counted_as_the_note_says_is_an_exception(chunk: Chunk, state
     assert support(chunk, statement, "de") == verdict
 
 
+FIRMS = """# Firms
+
+(in millions)
+
+| Company | Founding year | Revenue | Backlog (in thousands) | Deal |
+|---|---|---|---|---|
+| Acme | 1987 | 1,250 | 77 | $5m |
+| Bolt | 1999 | 2,250 | 88 | $7m |
+"""
+SHARES = """# Figures
+
+(in thousands of euro)
+
+| | 2023 | 2022 |
+|---|---|---|
+| Revenue | 48,210 | 45,007 |
+| EBIT margin (%) | 8 | 7 |
+"""
+GROUPED = """<table><tr><th rowspan=2>Product</th><th colspan=2>(in thousands)</th></tr>
+<tr><th>2022</th><th>2023</th></tr><tr><td>Lamps</td><td>1,250</td><td>1,400</td></tr>
+<tr><td>Desks</td><td>3,100</td><td>2,790</td></tr></table>"""
+
+
 @pytest.mark.parametrize(
     ("chunk", "question", "answer"),
     [
@@ -222,6 +245,12 @@ def test_only_a_row_counted_as_the_note_says_is_an_exception(chunk: Chunk, state
          "Net income — 2018: 1,211,242 (in thousands, except per share data)"),
         (("f.html", FILING), "What was the margin in 2018?", "Margin — 2018: 10%"),
         (("d.md", DEBT), "What is the term of Series A?", "Series A — Term: 5 years"),
+        (("k.md", FIRMS), "What is the backlog of Acme?", "Acme — Backlog (in thousands): 77"),
+        (("k.md", FIRMS), "What is the year of founding of Acme?", "Acme — Founding year: 1987"),
+        (("k.md", FIRMS), "What is the deal of Acme?", "Acme — Deal: $5m"),
+        (("k.md", FIRMS), "What is the revenue of Acme?", "Acme — Revenue: 1,250 (in millions)"),
+        (("m.md", SHARES), "What was the EBIT margin in 2023?", "EBIT margin (%) — 2023: 8"),
+        (("g.html", GROUPED), "What was Lamps in 2023?", "Lamps — (in thousands) › 2023: 1,400"),
     ],
     indirect=["chunk"],
 )  # fmt: skip

@@ -24,3 +24,21 @@ def test_a_total_says_the_tables_note(above: str, total: str, tmp_path: Path) ->
         found = Computing(engine, own.of).answer("What is the total of 2019?", "en")
     assert found is not None
     assert found.text.endswith(f": {total}")
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("How many segments have sales above 3000?", "2"),
+        ("How many segments have sales below 6 million?", ""),
+        ("How many segments have sales above 3000 euros?", ""),
+    ],
+)
+def test_a_limit_with_a_magnitude_is_unclear_where_there_are_exceptions(
+    question: str, found: str, tmp_path: Path
+) -> None:
+    rows = "(in thousands, except per share data)\n\n" + ROWS.replace("2019", "Sales")
+    with opened(tmp_path, segments=rows) as (engine, own):
+        answer = Computing(engine, own.of).answer(question, "en")
+    assert (answer is not None) is bool(found)
+    assert answer is None or found in answer.text

@@ -92,6 +92,7 @@ def _described(column: ColumnDescription) -> str:
     said = [enum_word(ColumnType.DESCRIPTOR, column.type).lower()]
     measure = column.measure
     said += [one for one in (measure.currency or measure.unit, f"×10^{measure.scale}" if measure.scale else "") if one]
+    said += [printable(column.note)] if column.note else []
     if column.other_cells:
         said.append(f"{plural(column.other_cells, 'other cell')}")
     samples = ", ".join(printable(one) for one in column.samples[:3])

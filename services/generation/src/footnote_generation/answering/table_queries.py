@@ -96,6 +96,7 @@ def _column(column: ColumnDescription) -> Mapping[str, object]:
         "type": ColumnType.Name(column.type).removeprefix("COLUMN_TYPE_").lower(),
         "unit": measure.currency or measure.unit,
         "scale": measure.scale,
+        "note": column.note,
         "samples": list(column.samples),
     }
     return {name: value for name, value in said.items() if value}

@@ -21,6 +21,7 @@ from footnote_generation.extractive.ranking import Ranked, adds_to, rank
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
 from footnote_generation.language.cldr import date_begin
+from footnote_generation.language.quantities import find
 from footnote_generation.language.words import analyse
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
@@ -231,15 +232,18 @@ def shorten(row: Row, question: Question) -> str:
         return ""
     names = dict.fromkeys(cell.text.strip() for cell in (*own, *(cell for cell in named if cell not in own)))
     values = "; ".join(f"{_SEPARATOR.join(cell.headers)}: {cell.text}" for cell in asked)
-    if any(_is_counted(cell) for cell in asked):
-        values = f"{values} {row.table.note}".rstrip()
+    if row.table.note not in values and any(_is_counted(cell, row, question.language) for cell in asked):
+        values = f"{values} {row.table.note}"
     return f"{', '.join(filter(None, names))} — {values}"
 
 
-def _is_counted(cell: Cell) -> bool:
-    """Return whether a cell is a number that its table's note may be about: no day, no percentage."""
+def _is_counted(cell: Cell, row: Row, language: str) -> bool:
+    """Return whether a cell is a number that its table's note may be about: no day, no share, in no magnitude else."""
     is_number = cell.number is not None or not any(map(str.isalpha, cell.text))
-    return is_number and any(map(str.isdigit, cell.text)) and not cell.message.date and not cell.measure.unit
+    is_number = is_number and any(one.dimension not in ("year", "date") for one in find(cell.text, language))
+    measure, is_share = cell.measure, any("%" in name.text for name in row.names)
+    is_scaled = not cell.message.measure.scale and measure.scale in (0, row.table.note_scale)
+    return is_number and is_scaled and not is_share and not cell.message.date and not measure.unit
 
 
 def _is_named(text: str, wanted: frozenset[str], question: Question) -> bool:

@@ -170,17 +170,15 @@ class _Accounting:
             else:
                 self._found.not_asked.append(node.name)
 
-    def _measure(self, node: exp.Literal) -> Measure:
+    def _measure(self, node: exp.Literal) -> Measure | None:
         """Return what the column counts that a number is compared with."""
         compared = node.find_ancestor(exp.Predicate)
         column = compared.find(exp.Column) if compared is not None else None
         named = "" if column is None else column.name.casefold()
-        every = (
-            (header, subject.measures.get(at)) for subject in self._subjects for at, header in subject.headers.items()
-        )
-        return next((one for header, one in every if one is not None and header.casefold() == named), Measure())
+        every = ((subject.headers[at], one) for subject in self._subjects for at, one in subject.measures.items())
+        return next((one for header, one in every if header.casefold() == named), Measure())
 
-    def _writes(self, place: int, value: float, column: Measure) -> bool:
+    def _writes(self, place: int, value: float, column: Measure | None) -> bool:
         """Return whether a number of the question is one of the statement; without its sign where that is unclear."""
         if place in self._written:
             return self._written[place].among(column) == value

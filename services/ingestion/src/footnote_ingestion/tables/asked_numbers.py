@@ -38,11 +38,13 @@ class Number:
     unit: str = ""
     is_money: bool = False
 
-    def among(self, column: Measure) -> float | None:
-        """Return the number as a column counts, None where that is unclear.
+    def among(self, column: Measure | None) -> float | None:
+        """Return the number as a column counts, None where that is unclear, as all but a bare number is without one.
 
         "5000 euros" may be 5000 or 5 in a column of thousands.
         """
+        if column is None:
+            return None if self.unit or self.is_money or self.power is not None else self.value
         if self.unit and self.unit != unicodedata.normalize("NFKC", column.unit):
             return None
         if self.power is None:

@@ -202,8 +202,11 @@ class Computing:
         )  # fmt: skip
         return subject
 
-    def _measure(self, table: TableDescription, column: ColumnDescription) -> Measure:
-        """Return what a column's numbers are counted in, by its name and by cells that all say the same."""
+    def _measure(self, table: TableDescription, column: ColumnDescription) -> Measure | None:
+        """Return what a column's numbers are counted in, by its name and by cells that all say the same.
+
+        None where the table states a magnitude with exceptions, of which the column may be one.
+        """
         number, own = f"n{column.number}", f"m{column.number}"
         said: list[str] = []
         if {number, own} <= set(self._engine.kept_columns(table)):
@@ -212,7 +215,7 @@ class Computing:
         measure = measure_of(column, said if len(said) == 1 else ())
         if not measure.unit and "%" in column.name:
             measure.unit = "%"
-        return measure
+        return None if column.note and not (measure.scale or measure.unit) else measure
 
     def _days(self, table: TableDescription, dates: Collection[int]) -> tuple[dict[int, int], frozenset[int]]:
         """Return the year of each column of days that are all of one, and the columns with another day in each row."""

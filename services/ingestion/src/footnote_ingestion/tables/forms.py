@@ -126,7 +126,7 @@ class Subject:
     `naming` is the column that names its rows, 0 for none; `dates` hold days, `years` numbers that are years.
     `only_year` is that of all days of a column, `daily` are the columns that have another day in each row.
     `currencies` are the codes of those that columns are counted in; `common` are words of most texts of a column,
-    `measures` what all numbers of a column are counted in.
+    `measures` what all numbers of a column are counted in, None where the table makes exceptions.
     """
 
     filename: str
@@ -142,7 +142,7 @@ class Subject:
     only_year: Mapping[int, int] = field(default_factory=dict)
     daily: frozenset[int] = frozenset()
     common: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    measures: Mapping[int, Measure] = field(default_factory=dict)
+    measures: Mapping[int, Measure | None] = field(default_factory=dict)
 
     def tells_apart(self, column: int) -> bool:
         """Return whether a column has truth values, or at most two texts for more rows."""
