@@ -17,15 +17,14 @@ _SCALES = (
 )  # "billones" and "bilhões" are left out: elsewhere they mean other powers
 _POWER = "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES)
 _MONEY = rf"(?:[A-Z]{{0,2}}[€£$¥]|RMB|{'|'.join(map(re.escape, (*CURRENCIES, *sorted(CODES))))})"
-_SCALE = re.compile(
-    rf"(?:\b(?P<led>in|en|em|i)\s+|[(\[,]\s*|^)(?:(?-i:(?!PER)[A-Z]{{3}}\s|{_MONEY}\s?))?"
-    rf"(?:{_POWER})(?![^\W\d])",
-    re.I,
-)
 _LETTERS = (
     rf"(?-i:(?P<before>[TkKMm])(?P<of>{_MONEY})|(?P<sign>{_MONEY})\s?(?P<after>['’]?000s?|{'|'.join(SHORT_SCALES)}))"
 )
-_SHORT = re.compile(rf"(?:^|[(\[\s]){_LETTERS}(?=$|[)\]\s,])")
+_SCALE = re.compile(
+    rf"(?:\b(?P<led>in|en|em|i)\s+|[(\[,]\s*|^)(?-i:(?P<money>{_MONEY})\s?|(?!PER)[A-Z]{{3}}\s)?(?:{_POWER})(?![^\W\d])"
+    rf"|(?<![^\s(\[]){_LETTERS}(?=$|[)\]\s,])",
+    re.I,
+)
 _BRACKETS = re.compile(r"[(\[（]([^()\[\]（）]{1,160})[)\]）]")
 _EXCEPTION = (
     r"except|unless|otherwise|other than|apart from|sauf|à l['’]exception|außer|ausgenommen|mit ausnahme|"
@@ -79,9 +78,8 @@ def note_of(texts: Sequence[str]) -> tuple[str, int, int]:
         line = text.strip()
         found = [(match[0], _noted_scale(match[1].strip())) for match in _BRACKETS.finditer(line)]
         if len(line) <= _LONGEST_NOTE:
-            found.append((line, _noted_scale(line, whole=True)))
             several = _powers(line)
-            found[:0] = [(line, several[0])] if len(several) > 1 else []
+            found = [(line, several[0])] if len(several) > 1 else [*found, (line, _noted_scale(line, whole=True))]
         for words, scale in found:
             if scale:
                 return words, scale, 0 if _makes_exceptions(words) else scale
@@ -92,9 +90,7 @@ def _noted_scale(text: str, *, whole: bool = False) -> int:
     stated = _STATED.search(text)
     if stated is None or (stated["free"] and stated.start()):  # "Offices in Thousand Oaks"
         return 0
-    if stated["before"] or stated["after"]:
-        return _short_scale(stated)
-    is_of_money = (stated["money"] or stated["counted"]) and stated.end() == len(text)
+    is_of_money = any(stated[one] for one in ("of", "sign", "money", "counted")) and stated.end() == len(text)
     if whole and not stated["led"] and not is_of_money:
         return 0
     return _power(stated) if _is_spanish(stated["p3"], stated["led"], text) else 0
@@ -117,17 +113,14 @@ def _powers(text: str) -> list[int]:
 
 
 def _power(found: re.Match[str]) -> int:
-    return next(power for power, _ in _SCALES if found[f"p{power}"])
+    """Return the power of ten of "thousand", "T€" or "£000"."""
+    named = (power for power, _ in _SCALES if found[f"p{power}"])
+    return next(named, SHORT_SCALES.get(found["before"] or found["after"], 3))
 
 
 def _stated_scale(text: str) -> int:
     """Return the power of ten that a header states; 0 where it makes exceptions."""
-    return 0 if _makes_exceptions(text) else next(iter(_powers(text)), 0) or _short_scale(_SHORT.search(text))
-
-
-def _short_scale(found: re.Match[str] | None) -> int:
-    """Return the power of ten of "T€" or "£000"."""
-    return SHORT_SCALES.get(found["before"] or found["after"], 3) if found is not None else 0
+    return 0 if _makes_exceptions(text) else next(iter(_powers(text)), 0)
 
 
 def _read(text: str, found: Measure) -> None:
@@ -138,7 +131,7 @@ def _read(text: str, found: Measure) -> None:
     if not found.currency and not found.unit:
         known = {
             CURRENCIES.get(word, word)
-            for word in (*re.findall(r"\b[A-Z]{3}\b|[€£]", text), *map(_sign, _SHORT.finditer(text)))
+            for word in (*re.findall(r"\b[A-Z]{3}\b|[€£]", text), *map(_sign, _SCALE.finditer(text)))
             if word in CODES or word in CURRENCIES
         }
         named = _WORD_CURRENCY.search(text)
@@ -149,7 +142,7 @@ def _read(text: str, found: Measure) -> None:
 
 
 def _sign(found: re.Match[str]) -> str:
-    return str(found["of"] or found["sign"])
+    return found["of"] or found["sign"] or found["money"] or ""
 
 
 def _in_brackets(text: str) -> list[str]:
