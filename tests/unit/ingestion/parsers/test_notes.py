@@ -26,6 +26,7 @@ from footnote_ingestion.parsers.texts.html import HtmlParser
         ("Umsatz (T€)", "(T€)", 3),
         ("Chiffre d'affaires (en milliers d’euros)", "(en milliers d’euros)", 3),
         ("Ventas (miles de euros)", "(miles de euros)", 3),
+        ("Cifras en miles de millones de pesos", "Cifras en miles de millones de pesos", 9),
         ("(Em milhares de reais, exceto lucro por ação)", "(Em milhares de reais, exceto lucro por ação)", 3),
         ("(In millions, except number of shares, which are reflected in thousands, and per-share amounts)",
          "(In millions, except number of shares, which are reflected in thousands, and per-share amounts)", 6),
@@ -103,7 +104,8 @@ def test_a_title_of_a_sheet_says_the_same_with_a_blank_row_below_and_without(tmp
 
 
 @pytest.mark.parametrize(
-    ("header", "scale"), [("Distance (miles)", 0), ("Ventas (miles de euros)", 3), ("en miles", 3)]
+    ("header", "scale"),
+    [("Distance (miles)", 0), ("Ventas (miles de euros)", 3), ("en miles", 3), ("(miles de millones)", 9)],
 )
 def test_miles_are_thousands_only_in_spanish(header: str, scale: int) -> None:
     assert (measure_of((header,)) or Measure()).scale == scale

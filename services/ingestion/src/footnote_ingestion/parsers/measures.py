@@ -11,9 +11,9 @@ from footnote.types.v1.table_pb2 import Measure
 from footnote_ingestion.parsers.numbers import CODES, CURRENCIES, SHORT_SCALES, UNITS
 
 _SCALES = (
-    (3, r"thousands?|tausend|tsd\.?|milliers?|miles|migliaia|milhares|duizend(?:en)?|['’]000s?|000s"),
+    (3, r"thousands?|tausend|tsd\.?|milliers?|miles(?! de millones)|migliaia|milhares|duizend(?:en)?|['’]000s?|000s"),
     (6, r"millions?|mio\.?|millionen|millones|milioni|milhões|miljoen(?:en)?|mln\.?"),
-    (9, r"billions?|mrd\.?|milliarden?|milliards?|miliardi|miljard(?:en)?"),
+    (9, r"billions?|mrd\.?|milliarden?|milliards?|miliardi|miles de millones|miljard(?:en)?"),
 )  # "billones" and "bilhões" are left out: elsewhere they mean other powers
 _POWER = "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES)
 _MONEY = rf"(?:[A-Z]{{0,2}}[€£$¥]|RMB|{'|'.join(map(re.escape, (*CURRENCIES, *sorted(CODES))))})"
