@@ -76,6 +76,14 @@ def test_hidden_text_of_word_is_left_out_and_said(tmp_path: Path) -> None:
     assert said == {"1 pieces of hidden text are left out": 1}
 
 
+def test_struck_text_of_word_is_left_out_and_said(tmp_path: Path) -> None:
+    run = "<w:r><w:rPr><w:{}/></w:rPr><w:t>{}</w:t></w:r>"
+    runs = [("strike", "The fee is 40 EUR."), ("dstrike", "Fees: 41."), ("strike w:val='0'", "The fee is 50 EUR.")]
+    texts, said = read(word(f"<w:p {W}>{''.join(run.format(*one) for one in runs)}</w:p>"), "docx", tmp_path)
+    assert texts == ["All prices rose.", "The fee is 50 EUR."]
+    assert said == {"2 pieces of struck text are left out": 2}
+
+
 def test_one_of_alternative_paragraphs_of_word_is_read(tmp_path: Path) -> None:
     names = f'{W} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     forms = "<mc:Choice Requires='wps'><w:p>{0}</w:p></mc:Choice><mc:Fallback><w:p>{0}</w:p></mc:Fallback>"

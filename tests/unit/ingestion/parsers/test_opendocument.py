@@ -12,14 +12,22 @@ from footnote_ingestion.parsers.base import NOTE, PARAGRAPH, BlockWriter, Limits
 
 NAMES = " ".join(
     f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for short, name in (("office", "office"), ("text", "text"), ("draw", "drawing"), ("presentation", "presentation"))
+    for short, name in (
+        ("office", "office"),
+        ("text", "text"),
+        ("draw", "drawing"),
+        ("presentation", "presentation"),
+        ("style", "style"),
+    )
 )
 PICTURES = 'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
 
 
-def read(kind: str, body: str, tmp_path: Path) -> list[tuple[int, str]]:
+def read(kind: str, body: str, tmp_path: Path, styles: str = "") -> list[tuple[int, str]]:
     path = tmp_path / f"a.{kind}"
-    content = f"<office:document-content {NAMES} {PICTURES}><office:body>{body}</office:body></office:document-content>"
+    styles = f"<office:automatic-styles>{styles}</office:automatic-styles>"
+    content = f"{styles}<office:body>{body}</office:body>"
+    content = f"<office:document-content {NAMES} {PICTURES}>{content}</office:document-content>"
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("content.xml", content)
     blocks: list[Block] = []
@@ -44,6 +52,20 @@ def test_deleted_text_is_not_read_and_the_text_of_a_picture_is(tmp_path: Path) -
     picture = "<text:p><draw:frame><draw:image/><svg:desc>A red bridge</svg:desc></draw:frame></text:p>"
     body = f"<office:text><text:tracked-changes>{gone}</text:tracked-changes>{picture}</office:text>"
     assert read("odt", body, tmp_path) == [(NOTE, "A red bridge")]
+
+
+def test_struck_text_is_not_read(tmp_path: Path) -> None:
+    made = '<style:style style:name="{}"><style:text-properties style:text-line-through-style="{}"/></style:style>'
+    styles = made.format("P1", "solid") + made.format("T1", "dotted") + made.format("T2", "none")
+    note = "<text:note><text:note-body><text:p>A note.</text:p></text:note-body></text:note>"
+    old = f'<text:span text:style-name="T1">40<text:s/>or<text:span>50</text:span>gone{note}</text:span>'
+    body = (
+        f'<text:p>The fee is {old}60 EUR.</text:p><text:p text:style-name="P1">Gone <text:span '
+        'text:style-name="T2">Kept.</text:span> gone.</text:p><text:h text:style-name="P1">Gone</text:h>'
+    )
+    assert read("odt", f"<office:text>{body}</office:text>", tmp_path, styles) == [
+        (PARAGRAPH, "The fee is 60 EUR."), (NOTE, "A note."), (PARAGRAPH, "Kept."),
+    ]  # fmt: skip
 
 
 def test_what_is_anchored_in_a_paragraph_is_apart_from_its_text(tmp_path: Path) -> None:

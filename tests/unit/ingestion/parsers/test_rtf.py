@@ -101,7 +101,8 @@ def test_headings_lists_comments_and_what_is_beside_the_text() -> None:
     blocks, warned = read(
         r"{\header Annual report}{\footer Page}\pard\s3 Two\par\pard\s4 Three\par\pard\outlinelevel0 One\par\pard "
         r"Text 102{\super 3} and 5 m{\super 2}{\*\atnauthor Ann}{\*\annotation Really?}.\par "
-        r"{\listtext 1.\tab}First\par\pard {\v secret}Seen{\deleted  gone}{\*\unknown not this}{\pict 00ff}.\par",
+        r"{\listtext 1.\tab}First\par\pard {\v secret}Seen{\deleted  gone}"
+        r"\strike struck\strike0{\striked1 too}{\*\unknown not this}{\pict 00ff}.\par",
         head,
     )
     assert blocks == [
@@ -109,7 +110,7 @@ def test_headings_lists_comments_and_what_is_beside_the_text() -> None:
         (NOTE, "Comment by Ann: Really?"), (LIST_ITEM, "1. First"), (PARAGRAPH, "Seen."),
         (FURNITURE, "Annual report"), (FURNITURE, "Page"),
     ]  # fmt: skip
-    assert any("2 pieces of hidden" in one for one in warned)
+    assert any("4 pieces of hidden, deleted or struck text" in one for one in warned)
     assert any("2 headers and footers" in one for one in warned)
 
 

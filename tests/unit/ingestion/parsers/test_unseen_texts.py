@@ -56,25 +56,40 @@ def test_html_that_is_shown_is_read(shown: str, tmp_path: Path) -> None:
     assert (texts, said) == (["All prices rose."], {})
 
 
-def test_struck_text_is_not_glued_to_what_replaces_it(tmp_path: Path) -> None:
-    page = "<p>Price: <del>10</del><ins>20</ins> €</p><p><s>old</s>new, <s>all</s>.</p>"
-    assert read(page.encode(), "html", tmp_path)[0] == ["Price: 10 20 €", "old new, all."]
+STRUCK = [
+    "<del>10</del><ins>20</ins>",
+    "<span><s>10</s></span><b>20</b>",
+    "<strike>1<b>0</b></strike>20",
+]
 
 
 @pytest.mark.parametrize(
-    ("html", "expected"),
+    "html",
     [
-        ("<del>10</del><ins>20</ins>", "10 20"),
-        ("<span><s>10</s></span><b>20</b>", "10 20"),
-        ("<b><s>all</s></b>, <s>old</s>new", "all, old new"),
-        ("<s>10</s>", "10"),
+        *STRUCK,
+        '<span style="text-decoration: underline Line-Through">10</span>20',
+        '<style>.old { text-decoration-line: line-through }</style><i class="old">10</i>20',
     ],
 )
-def test_struck_text_of_cells_headings_and_markdown_is_apart(html: str, expected: str, tmp_path: Path) -> None:
+def test_struck_text_of_pages_is_left_out_and_said(html: str, tmp_path: Path) -> None:
     table = f"<table><tr><th>Item</th><th>Price</th></tr><tr><td>A</td><td>{html}</td></tr></table>"
-    page = f"<h2>{html}</h2><p>{html}</p>{table}"
-    assert read(page.encode(), "html", tmp_path)[0] == [expected, expected, f"Item: A; Price: {expected}"]
-    assert read(f"So {html}\n".encode(), "md", tmp_path)[0] == [f"So {expected}"]
+    page = f"<h2>So{html}</h2><p>So {html} €</p>{table}<del><p>Gone.</p></del>"
+    texts, said = read(page.encode(), "html", tmp_path)
+    assert texts == ["So 20", "So 20 €", "Item: A; Price: 20"]
+    assert said == {"4 pieces of struck text are left out": 4}
+
+
+@pytest.mark.parametrize("html", [*STRUCK, "~~10~~ 20", "~~**1**0 [x](y)~~<b>20</b>", "<S>10</S>20", "~~1 <s>0~~20"])
+def test_struck_text_of_markdown_is_left_out_and_said(html: str, tmp_path: Path) -> None:
+    texts, said = read(f"# So {html}\n\n- So {html} €\n\n~~Gone.~~\n".encode(), "md", tmp_path)
+    assert texts == ["So 20", "So 20 €"]
+    assert said == {"3 pieces of struck text are left out": 3}
+
+
+@pytest.mark.parametrize("shown", ["~~10 or 20", "<s>10 or 20", "10 ~ 20 ~ 30", "`~~10~~` or 20", "10</s> or 20"])
+def test_signs_of_markdown_that_strike_nothing_are_read(shown: str, tmp_path: Path) -> None:
+    texts, said = read(f"So {shown}.\n".encode(), "md", tmp_path)
+    assert ("10" in texts[0], said) == (True, {})
 
 
 def test_buttons_and_times_side_by_side_are_apart(tmp_path: Path) -> None:

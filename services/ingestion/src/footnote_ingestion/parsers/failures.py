@@ -57,6 +57,7 @@ DAMAGED = WarningKind.WARNING_KIND_DAMAGED
 CONTENT_LEFT_OUT = WarningKind.WARNING_KIND_CONTENT_LEFT_OUT
 
 PICTURES_NOT_READ = "{count} pictures are not read, but for their alternative texts"
+STRUCK_LEFT_OUT = "{count} pieces of struck text are left out"
 
 MOST_PLACES = 10
 MOST_WARNINGS = 50

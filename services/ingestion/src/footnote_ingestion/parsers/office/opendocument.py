@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from footnote_ingestion.parsers.failures import (
     PAGE_FURNITURE,
     PARTS_UNREADABLE,
     PASSWORD_PROTECTED,
+    STRUCK_LEFT_OUT,
     ParseError,
 )
 from footnote_ingestion.parsers.inside import write_picture
@@ -59,6 +60,8 @@ _OBJECTS = (f"{_DRAW}object", f"{_DRAW}object-ole")
 _ALTERNATIVES = tuple(
     f"{{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}}{name}" for name in ("title", "desc")
 )
+_STYLED = (f"{_TEXT}p", f"{_TEXT}h", f"{_TEXT}span")
+_STRIKE = f"{_STYLE}text-line-through-style"
 _APART = (f"{_TEXT}p", f"{_TEXT}h", *_ALTERNATIVES)
 """Elements that begin and end a text of their own."""
 _MARGINS = tuple(
@@ -80,9 +83,12 @@ class OpenDocumentParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write headings, paragraphs, list items, tables and notes in order."""
         check_package(path, limits)
-        body = xml_of(read_part(path, "content.xml")).find(f"{_OFFICE}body")
+        content = xml_of(read_part(path, "content.xml"))
+        body = content.find(f"{_OFFICE}body")
         if body is None:
             raise ParseError(CORRUPT, "The document has no body.")
+        if struck := _take_out_struck(content, body):
+            out.warn(CONTENT_LEFT_OUT, STRUCK_LEFT_OUT, struck)
         properties = _properties(path)
         slides = list(body.iter(f"{_DRAW}page"))
         for number, slide in enumerate(slides, 1):
@@ -99,6 +105,29 @@ class OpenDocumentParser:
             out.warn(OTHER, "{count} tracked deletions are read as if they were accepted", deleted)
         properties.page_count = len(slides)
         return properties
+
+
+def _take_out_struck(content: etree._Element, body: etree._Element) -> int:
+    """Empty the struck paragraphs and stretches; return their number. Named styles are not looked at."""
+    struck = {
+        style.getparent().get(f"{_STYLE}name"): style.get(_STRIKE) != "none"
+        for style in content.iter(f"{_STYLE}text-properties")
+        if style.get(_STRIKE)
+    }
+    count = 0
+    for element in list(body.iter(*_STYLED)) if any(struck.values()) else ():
+        if struck.get(element.get(f"{_TEXT}style-name")):
+            count += bool("".join(_text(element)).strip())
+            _empty(element, struck)
+    return count
+
+
+def _empty(element: etree._Element, struck: Mapping[str | None, bool]) -> None:
+    element.text = " "
+    for child in element:
+        child.tail = ""
+        if child.tag in (*_STYLED, f"{_TEXT}a") and struck.get(child.get(f"{_TEXT}style-name"), True):
+            _empty(child, struck)
 
 
 def _write_margins(path: Path, out: BlockWriter) -> None:

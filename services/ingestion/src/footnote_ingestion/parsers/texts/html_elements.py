@@ -83,8 +83,6 @@ SKIP = frozenset(
         "dialog",
     ]
 )
-# Struck text: what follows replaces it, and does not go on with its last word or number.
-STRUCK = frozenset({"del", "s", "strike"})
 # Elements that are whole by themselves: two side by side are no word.
 _WHOLE = frozenset({"button", "data", "label", "meter", "output", "time"})
 # Roles that mark references to notes.
@@ -144,16 +142,7 @@ def text_of(node: LexborNode) -> str:
 def stands_apart(node: LexborNode, tag: str) -> bool:
     """Return whether an element within a line is no part of a word or number with what follows it."""
     following = node.next
-    if tag in _WHOLE:
-        return following is not None and following.tag in _WHOLE
-    if tag not in STRUCK:
-        return False
-    around = node.parent
-    for _ in range(_FEW_LEVELS):
-        if following is not None or around is None or around.tag not in INLINE:
-            break
-        following, around = around.next, around.parent
-    return following is not None and (following.tag != "-text" or (following.text_content or "")[:1].isalnum())
+    return tag in _WHOLE and following is not None and following.tag in _WHOLE
 
 
 def equation_of(node: LexborNode, depth: int = 0) -> Node:

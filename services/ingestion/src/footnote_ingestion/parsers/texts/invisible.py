@@ -1,6 +1,7 @@
-"""Removes and counts the parts of an HTML page that a browser does not show, before the page is parsed.
+"""Removes and counts the parts of an HTML page that a browser does not show or strikes out, before the page is parsed.
 
-Elements are hidden by attribute, by inline style, or by a style rule for a class, an id or a tag name. Elements that
+Elements are hidden by attribute, by inline style, or by a style rule for a class, an id or a tag name; so they are
+struck, or by their names. Elements that
 other rules show, or hide in print only, count as shown.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborHTMLParser
 
 from footnote_ingestion.parsers.base import BlockWriter, Place
-from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, STRUCK_LEFT_OUT
 
 _SIMPLE = re.compile(r"[a-zA-Z][\w-]*|[a-zA-Z]{0,20}[.#][\w-]{1,100}(?:[.#][\w-]{1,100})?")
 _NOTHING = re.compile(r"(?:0++(?:\.0*+)?|\.0++)(?:px|pt|em|rem|%)?")
@@ -20,23 +21,33 @@ _MOST_RULES, _MOST_STYLES = 100, 500_000
 
 
 def take_out_unseen(tree: LexborHTMLParser, out: BlockWriter, place: Place | None = None) -> None:
-    """Remove a page's hidden elements, and warn of those with words."""
+    """Remove a page's hidden and struck elements, and warn of those with words."""
     found = [node for node in tree.css("[hidden], [style]") if "hidden" in node.attributes or _hides(_style(node))]
-    hiding, showing = _rules(tree)
+    hiding, showing, striking = _rules(tree)
     if hiding:
         shown = {node.mem_id for node in tree.css(", ".join(showing))} if showing else set()
         shown |= {node.mem_id for node in tree.css("[style]") if _shows(_style(node))}
         found += [node for node in tree.css(", ".join(hiding)) if node.mem_id not in shown]
-    count = 0
+    struck = {node.mem_id: node for node in tree.css(", ".join(("del", "s", "strike", *striking)))}
+    struck |= {node.mem_id: node for node in tree.css("[style]") if _strikes(_style(node))}
+    for node in found:
+        struck.pop(node.mem_id, None)
+    found += struck.values()
+    counts = [0, 0]
     # Remove inner elements first: removing an outer one ends them.
     order = {node.mem_id: at for at, node in enumerate(tree.css("*"))} if found else {}
     for node in sorted({node.mem_id: node for node in found}.values(), key=lambda one: -order.get(one.mem_id, 0)):
         if node.tag in ("html", "body"):
             continue
-        count += bool(node.text(deep=True).strip())
+        is_struck = node.mem_id in struck
+        counts[is_struck] += bool(node.text(deep=True).strip())
+        if is_struck:
+            node.insert_before(" ")  # what replaces it does not go on with the word before it
         node.decompose()
-    if count:
-        out.warn(CONTENT_LEFT_OUT, "{count} parts that the page does not show are left out", count, [place])
+    unseen = "{count} parts that the page does not show are left out"
+    for count, words in zip(counts, (unseen, STRUCK_LEFT_OUT), strict=True):
+        if count:
+            out.warn(CONTENT_LEFT_OUT, words, count, [place])
 
 
 def _style(node: object) -> str:
@@ -62,6 +73,11 @@ def _hides(style: str) -> bool:
     )
 
 
+def _strikes(style: str) -> bool:
+    found = _declared(style)
+    return any("line-through" in found.get(name, "") for name in ("text-decoration", "text-decoration-line"))
+
+
 def _is_nothing(value: str) -> bool:
     return "0" in value and _NOTHING.fullmatch(value) is not None
 
@@ -71,17 +87,19 @@ def _shows(style: str) -> bool:
     return found.get("display", "none") != "none" or found.get("visibility") == "visible"
 
 
-def _rules(tree: LexborHTMLParser) -> tuple[list[str], list[str]]:
-    """Return the simple selectors of rules that hide, and of those that show."""
+def _rules(tree: LexborHTMLParser) -> tuple[list[str], list[str], list[str]]:
+    """Return the simple selectors of rules that hide, of those that show, and of those that strike."""
     hiding: list[str] = []
     showing: list[str] = []
+    striking: list[str] = []
     for style in tree.css("style"):
         for selectors, declared in _read(style.text(deep=True)[:_MOST_STYLES]):
             into = hiding if _hides(declared) else showing if _shows(declared) else None
+            into = striking if into is not hiding and _strikes(declared) else into
             for one in selectors.split(",") if into is not None else ():
                 if _SIMPLE.fullmatch(one.strip()) and into is not None and len(into) < _MOST_RULES:
                     into.append(one.strip())
-    return hiding, showing
+    return hiding, showing, striking
 
 
 def _without_comments(sheet: str) -> str:

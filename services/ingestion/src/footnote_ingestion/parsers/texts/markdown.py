@@ -13,15 +13,17 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import RAISED, counted_lines, inline, joined, starts_as_figure
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, STRUCK_LEFT_OUT
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import naming_columns
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
-from footnote_ingestion.parsers.texts.html_elements import INLINE, STRUCK
+from footnote_ingestion.parsers.texts.html_elements import INLINE
 from footnote_ingestion.parsers.texts.source import write_code
 
 # An unclosed one extends to the end of the file, so it is searched for only once.
 _TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*+)[^>]*+(?P<closed>>?)")
+_STRUCK = re.compile(r"<(?P<name>/?(?:del|s|strike))\b[^<>]*>", re.IGNORECASE)
 _LEARNT_ROWS = 30
 _SILENT = frozenset({"td_open", "td_close", "th_open", "th_close", "tbody_open", "tbody_close"})
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
@@ -38,7 +40,7 @@ class MarkdownParser:
         properties = Properties()
         tokens = (
             MarkdownIt("commonmark", {"html": True})
-            .enable("table")
+            .enable(["table", "strikethrough"])
             .use(front_matter_plugin)
             .parse("\n".join(counted_lines(decode(path.read_bytes(), out))))
         )
@@ -92,6 +94,8 @@ class _Writer:
                     self._table_token(token.type, place)
 
     def _inline(self, token: Token, place: LineLocator) -> None:
+        if struck := _take_out_struck(token):
+            self._out.warn(CONTENT_LEFT_OUT, STRUCK_LEFT_OUT, struck, [place])
         text = inline(_text(token))
         if self._in_table:
             self._row.append(text)
@@ -127,6 +131,30 @@ class _Writer:
             table.row(number, values, place, typed=[*map(self._out.numbers.cell, values)])
 
 
+def _take_out_struck(token: Token) -> int:
+    """Replace the struck pieces of inline Markdown with spaces; return their number."""
+    kept: list[Token] = []
+    opened: dict[str, int] = {}
+    """Where an unclosed struck piece begins in `kept`, by the name of its tag."""
+    count = 0
+    for child in token.children or ():
+        kept.append(child)
+        name = {"s_open": "~~", "s_close": "/~~"}.get(child.type, "")
+        if child.type == "html_inline" and (tag := _STRUCK.fullmatch(child.content)):
+            name = tag["name"].lower()
+        if not name:
+            continue
+        if not name.startswith("/"):
+            opened.setdefault(name, len(kept) - 1)
+        elif (begin := opened.pop(name[1:], -1)) >= 0:
+            opened = {other: at for other, at in opened.items() if at < begin}
+            kept[begin:] = [Token("softbreak", "", 0)]
+            count += 1
+    if count:
+        token.children = kept
+    return count
+
+
 def _text(token: Token) -> str:
     """Return the visible text of inline Markdown: link texts, alternative texts, code; no markup."""
     children = token.children or ()
@@ -134,12 +162,7 @@ def _text(token: Token) -> str:
         return children[0].content
     parts: list[str] = []
     mark = ""
-    struck = False
     for child in children:
-        if struck and (child.content[:1].isalnum() or (child.type == "html_inline" and child.content[1:2] != "/")):
-            parts.append(" ")
-        if child.content:
-            struck = child.content[:2] == "</" and (struck or child.content[2:].rstrip("> ").lower() in STRUCK)
         match child.type:
             case "text" | "code_inline" if child.content:
                 parts.append(mark + child.content if starts_as_figure(child.content) else child.content)

@@ -119,7 +119,7 @@ class _Writer:
         self._table()
         out = self._out
         for number, words in (
-            (self._hidden, "{count} pieces of hidden or deleted text are left out"),
+            (self._hidden, "{count} pieces of hidden, deleted or struck text are left out"),
             (self._formulas, "{count} formulas are left out"),
         ):
             if number:

@@ -66,6 +66,7 @@ class _State:
     skip: int = 1
     raised: bool = False
     hidden: bool = False
+    struck: bool = False
     muted: bool = False
     """Whether it is inside text for RTF readers only, in a message that was HTML."""
 
@@ -171,7 +172,9 @@ class _Reader:
         state = self._state
         if state.of == SKIPPED or (state.muted and state.of != HTML):
             return
-        yield Piece(HIDDEN if state.hidden and state.of != HTML else state.of, text, raised=state.raised)
+        yield Piece(
+            HIDDEN if (state.hidden or state.struck) and state.of != HTML else state.of, text, raised=state.raised
+        )
 
     def _word(self, name: str, number: int | None) -> Iterator[Piece]:
         begun, starred = self._begun, self._starred
@@ -197,8 +200,10 @@ class _Reader:
             self._state = replace(state, raised=name == "super" or (name == "up" and number != 0))
         elif name in ("v", "deleted"):
             self._state = replace(state, hidden=number != 0)
+        elif name in ("strike", "striked"):
+            self._state = replace(state, struck=number != 0)
         elif name == "plain":
-            self._state = replace(state, raised=False, hidden=False)
+            self._state = replace(state, raised=False, hidden=False, struck=False)
         elif name == "htmlrtf":
             self._state = replace(state, muted=number != 0)
         elif name in _SIGNS:
