@@ -224,8 +224,9 @@ class Checker:
             for number, place in dict.fromkeys(_cited(sentence)):
                 named = cells.find_named(sentence.text, place, self.sources[number], self.locale)
                 known[number, place] = judge(
-                    sentence.text, sentence.lead, self._evidence(number), named, sentence.mark, spoken=sentence.spoken
-                )
+                    sentence.text, sentence.lead, self._evidence(number), named, sentence.mark,
+                    spoken=sentence.spoken, question=self.question,
+                )  # fmt: skip
             self._judged[sentence] = known = self._without_value(sentence, known)
         return known
 

@@ -18,7 +18,7 @@ from footnote_generation.verification.normalised import folded, tokens
 from footnote_generation.verification.quoted import Index
 
 _LOOKED_AT = 2000
-_ROOT = 5
+ROOT = 5
 """Leading letters by which forms of a word count as equal when similarity is measured."""
 
 
@@ -110,7 +110,7 @@ class Evidence:
 
     @cached_property
     def _roots(self) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(token.text.casefold()[:_ROOT] for token in part.tokens) for part in self.index.parts)
+        return tuple(frozenset(token.text.casefold()[:ROOT] for token in part.tokens) for part in self.index.parts)
 
     def nearest(self, statement: str, most: int = 1) -> list[tuple[float, int, int]]:
         """Return the parts that share most words with a statement: the share, start and end; best first."""
@@ -134,4 +134,4 @@ class Evidence:
 
 def roots(text: str) -> frozenset[str]:
     """Return the beginnings of a text's words and its numbers, in lower case."""
-    return frozenset(word[:_ROOT] for word in folded(tokens(text)))
+    return frozenset(word[:ROOT] for word in folded(tokens(text)))

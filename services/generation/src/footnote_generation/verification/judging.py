@@ -22,13 +22,14 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_SOURCE_EMPTY,
     CLAIM_REASON_TOO_LONG,
 )
+from footnote_text.lexical import fold
 from footnote_text.sentences import QUESTION_MARKS
 
 from footnote_generation.verification import cells, lead_ins, quoted
 from footnote_generation.verification.cells import Named, without_places
-from footnote_generation.verification.evidence import Evidence
+from footnote_generation.verification.evidence import ROOT, Evidence
 from footnote_generation.verification.explanations import NONE, ClaimIssue
-from footnote_generation.verification.normalised import tokens
+from footnote_generation.verification.normalised import folded, tokens
 
 # Shares of true statements among unconfirmed ones, by the share of their words in the source's most similar part.
 # tests/bench/test_bench_likeness.py fits and prints them.
@@ -57,11 +58,13 @@ class Judgement:
 
 
 def judge(
-    statement: str, lead: str, evidence: Evidence, named: Named | None, mark: str = "", *, spoken: bool = False
-) -> Judgement:
+    statement: str, lead: str, evidence: Evidence, named: Named | None, mark: str = "", *, spoken: bool = False,
+    question: str = "",
+) -> Judgement:  # fmt: skip
     """Return the verdict without a verifier; `lead` introduces the statement, `named` is the place that it names.
 
     `mark` is that of the statement's list item; `spoken` means that it is part of a longer quotation of the answer.
+    What confirms the statement alone counts only if `lead` says no more than the `question` and the headings there.
     """
     if not evidence.text.strip():
         return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, ClaimIssue(CLAIM_REASON_SOURCE_EMPTY), settled=True)
@@ -71,20 +74,27 @@ def judge(
         return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_TOO_LONG), settled=True)
     plain = without_places(statement, evidence.source)
     ways = _ways(plain, evidence)
+
+    def turned(span: tuple[int, int]) -> bool:
+        return bool(lead) and _says_more(lead, question, evidence, span)
+
+    unconfirmed = Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_NOT_READ))
     if named is not None and named.cell:
         for said in ways:
             found = cells.at(said, named.spans, evidence.source, evidence.cells)
             if found is not None:
+                if found.holds and turned((found.start, found.end)):
+                    return unconfirmed
                 return _of_cell(found, evidence, CLAIM_REASON_OTHER_PLACE, named.label)
             if (found := cells.check(said, evidence.cells)) is not None:
                 if (found.start, found.end) in named.spans:
                     return _of_cell(found, evidence, CLAIM_REASON_OTHER_PLACE, named.label)
                 return _misplaced(named, evidence)
-    question = plain.rstrip(" \"'”»」*_").endswith(QUESTION_MARKS)
+    asks = plain.rstrip(" \"'”»」*_").endswith(QUESTION_MARKS)
     introduced = [f"{lead} {plain}"] if lead else []
     for said in (*ways, *introduced):
-        span = quoted.find(tokens(said, evidence.decimal), question, evidence.index, mark, spoken=spoken)
-        if span is None:
+        span = quoted.find(tokens(said, evidence.decimal), asks, evidence.index, mark, spoken=spoken)
+        if span is None or (said not in introduced and turned(span)):
             continue
         if named is None or any(first < span[1] and span[0] < last for first, last in named.spans):
             return Judgement(VERDICT_SUPPORTED, SURE, *span, basis=BASIS_QUOTED, settled=True)
@@ -97,8 +107,23 @@ def judge(
             return Judgement(VERDICT_UNSUPPORTED, WRONG, *changed[:2], issue, settled=True)
     for said in ways if named is None else ():
         if (found := cells.check(said, evidence.cells)) is not None:
+            if found.holds and turned((found.start, found.end)):
+                return unconfirmed
             return _of_cell(found, evidence, CLAIM_REASON_OTHER_VALUE, "")
-    return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_NOT_READ))
+    return unconfirmed
+
+
+def _says_more(lead: str, question: str, evidence: Evidence, span: tuple[int, int]) -> bool:
+    """Return whether an answer's own introduction of a list has a word that may turn or narrow what is quoted.
+
+    Linking words do not, nor do words of the question, of the source's title and of the headings above the place.
+    """
+    above = (part.heading for part in evidence.index.parts if part.start < span[1] and span[0] < part.end)
+    said = [*folded(tokens(question)), *evidence.names, *(token.text for heading in above for token in heading)]
+    known = {fold(word)[:ROOT] for word in said}
+    language = evidence.language or "en"
+    linking = lead_ins.glues().get(language, frozenset()) - lead_ins.says_something(language)
+    return any(word not in linking and fold(word)[:ROOT] not in known for word in folded(tokens(lead)))
 
 
 def _ways(statement: str, evidence: Evidence) -> list[str]:
