@@ -33,6 +33,7 @@ def test_an_introduction_that_may_turn_an_item_leaves_it_unconfirmed(lead: str, 
     ("answer", "question"),
     [
         ("The cost of the delivery:\n- Furniture costs 45 EUR [1].", "What does delivery of furniture cost?"),
+        ("Here is the information from the document:\n- Furniture costs 45 EUR [1].", ""),
         ("In Norway:\n- Furniture costs 45 EUR [1].", ""),
         ("The policy covers:\n- Damage by fire [1].", ""),
         ("- Furniture costs 45 EUR [1].", ""),

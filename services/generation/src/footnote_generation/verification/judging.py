@@ -25,6 +25,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_text.lexical import fold
 from footnote_text.sentences import QUESTION_MARKS
 
+from footnote_generation.language import text_language
 from footnote_generation.verification import cells, lead_ins, quoted
 from footnote_generation.verification.cells import Named, without_places
 from footnote_generation.verification.evidence import ROOT, Evidence
@@ -116,14 +117,16 @@ def judge(
 def _says_more(lead: str, question: str, evidence: Evidence, span: tuple[int, int]) -> bool:
     """Return whether an answer's own introduction of a list has a word that may turn or narrow what is quoted.
 
-    Linking words do not, nor do words of the question, of the source's title and of the headings above the place.
+    Words that only present or link do not, nor do those of the question, of the source's title and of the headings
+    above the place.
     """
     above = (part.heading for part in evidence.index.parts if part.start < span[1] and span[0] < part.end)
-    said = [*folded(tokens(question)), *evidence.names, *(token.text for heading in above for token in heading)]
-    known = {fold(word)[:ROOT] for word in said}
-    language = evidence.language or "en"
-    linking = lead_ins.glues().get(language, frozenset()) - lead_ins.says_something(language)
-    return any(word not in linking and fold(word)[:ROOT] not in known for word in folded(tokens(lead)))
+    columns = (text for row in evidence.rows for cell in row.cells if cell.start == span[0] for text in cell.headers)
+    said = [*folded(tokens(" . ".join([question, *columns]))), *evidence.names]
+    known = {fold(word)[:ROOT] for word in (*said, *(token.text for heading in above for token in heading))}
+    left = {word for word in folded(tokens(lead)) if fold(word)[:ROOT] not in known}
+    # A few cells may seem to be in another language than they are.
+    return not any(left <= lead_ins.presenting(one) for one in (evidence.language or "en", text_language.of(lead)))
 
 
 def _ways(statement: str, evidence: Evidence) -> list[str]:

@@ -64,6 +64,16 @@ def says_something(language: str) -> frozenset[str]:
 
 
 @cache
+def presenting(language: str) -> frozenset[str]:
+    """Return the words of a language that only present what follows: "Here is the information from the document:"."""
+    if language not in locales.codes():
+        return frozenset()
+    own = locales.choose(language)
+    words = {word.casefold() for word in own.checks.documents} | set(folded(tokens(own.prompt.intro)))
+    return frozenset(words) | (glues()[language] - says_something(language))
+
+
+@cache
 def _common(language: str) -> frozenset[str]:
     return frozenset(map(str.casefold, STOP_WORDS.get(language, ())))
 
