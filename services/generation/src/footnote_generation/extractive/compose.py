@@ -98,6 +98,9 @@ class Search:
         places = {(item.unit.source, item.unit.place) for item in chosen}
         trusted = [item for item in trusted if (item.unit.source, item.unit.place) in places]
         sure = meaning.support(question, trusted, by_words=not likeness)
+        row = self._rows.of(chosen[0].unit)
+        if not likeness and row is not None and shorten(row, question):
+            sure = 1.0  # the question names the row and the column: its cell answers
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
         sentences = tuple((self._tidy(item.unit, item is chosen[0]), item.unit.source) for item in chosen)
         return Draft(sentences, sure, wish, first=chosen[0].unit, nearest=near)
