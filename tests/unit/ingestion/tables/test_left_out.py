@@ -57,7 +57,7 @@ def compute(tmp_path: Path) -> Compute:
     (BIRTHS, "How many babies were born alive in total in 1964?", "en", ": 42", "babies, born, alive"),
     (PUPILS, "选科为物理的学生有多少人？", "zh", "2", "学生"),
     (CARS, "Which vans have a weight above 3700?", "en", "\n- Axo: 3900", "vans → Van"),
-    (PUPILS, "哪个孩子的数学最高？", "zh", "- 马丁: 90", "孩子"),
+    (GRANTS, "哪个机构的Amount最高？", "zh", "- Alba: 300", "机构"),
     (PUPILS, "语文最高分是谁？", "zh", "- 马乙: 95\n- 马丙: 95", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "3班 → 班级"),
@@ -80,6 +80,9 @@ def test_what_may_be_left_out_is_said(
     (GRANTS, "How many subsidies are there?", "en"),  # of which nothing says what they are
     (CALLS, "How many frogs came in April 2020?", "en"),  # each row is a day
     (BIRTHS, "How many babies were born in 1964?", "en"),  # or of several months
+    (GRANTS, "Who is the director of the beneficiary with the highest amount?", "en"),
+    (GRANTS, "Which customer has the highest amount?", "en"),
+    (PUPILS, "哪个城市的数学最高？", "zh"),
     (GRANTS, "In which year was the amount highest?", "en"),
     (PUPILS, "How many 姓名 are up to 班级 3?", "en"),
     (GRANTS, "Total tax of Alba in June 2019", "en"),  # of the tax, which is no column

@@ -14,7 +14,7 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_ingestion.tables.asked_words import AskedWords, written
 from footnote_ingestion.tables.forms import COUNT, places_of_words, tokens, units
 from footnote_ingestion.tables.mentions import TURNING, counted_at
-from footnote_ingestion.tables.periods import DAY, MONTH, YEAR, nouns_of
+from footnote_ingestion.tables.periods import DAY, MONTH, YEAR, nouns_of, of_name
 
 _LINKING = frozenset({"que", "ou", "o", "che", "or", "oder", "als", "u", "e"})
 """Words that turn a question's meaning only beside words that are unknown, or are other words without accents."""
@@ -77,9 +77,22 @@ class AskedRest(AskedWords):
     def _may_be_left_out(self, place: int, unknown: Collection[int]) -> bool:
         if is_unspaced(self._asked[place][0]):  # one that makes a noun of a form's word, as in "平均分"
             makes_noun = place - 1 in self._of_measures and place + 1 not in unknown
-            return makes_noun or self._is_in_noun_asked_for(place, unknown)
+            return makes_noun or (self._is_in_noun_asked_for(place, unknown) and not self._names_rows(spaced=False))
+        asking = locales.choose(self._language).signals.asking
+        content = (
+            at for at, word in enumerate(self._asked) if word not in self._stop and not intents.is_one(word, asking)
+        )
+        first = next(content, place)
+        if place <= first and self._names_rows(spaced=True):
+            return False  # "who is the captain of the boat with the most fuel"
         is_name = place in self._capitals and not self._follows_question_word(place)
         return not (is_name or self._is_asked_for(place))
+
+    def _names_rows(self, *, spaced: bool) -> bool:
+        """Return whether the column that names rows says what they are, in a script of this kind."""
+        header = self._subject.headers.get(self._subject.naming, "")
+        is_word = header != f"Column {self._subject.naming}" and of_name(header, self._language) is None
+        return is_word and any(char.isalpha() and is_unspaced(char) is not spaced for char in header)
 
     def _is_in_noun_asked_for(self, place: int, unknown: Collection[int]) -> bool:
         """Return whether a character is of the unknown noun that follows a question word, as in "哪个国家"."""

@@ -134,8 +134,8 @@ class AskedSides(AskedColumns):
         if len(kinds) > 1 or (kinds != {"either"} and len(form.sides) > 2):
             return False
         texts = sorted((min(by_header[one]), one) for one in by_header if one in self._subject.values)
-        if form.measure and texts and texts[0][1] not in rows:
-            return False
+        if form.sides[0].measure and texts and texts[0][1] not in rows:
+            return False  # "in which month was A more than B" asks for months
         starts = [self._starts[one] for side in form.sides for one in side.filters if one in self._starts]
         compares = any(one in said for one in RANKS if one not in (HIGHEST, LOWEST))
         return compares or (bool(starts) and (bool(texts) or self._is_set_apart(min(starts))))
