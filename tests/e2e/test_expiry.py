@@ -11,11 +11,13 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, UpdateColl
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, UpdateDocumentRequest
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
+from footnote.types.v1.vector_pb2 import VectorRow
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.deployment import deployment
 from support.edge_client import EdgeClient, edge_client
 from support.operations import ended
+from support.own_vectors import add, create, pages, row_ids
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 
@@ -24,8 +26,9 @@ TEXT = b"The quokka stock of product 12 is 150 units."
 
 @pytest.fixture
 async def edge(tmp_path: Path) -> AsyncIterator[EdgeClient]:
-    """A client of a deployment whose ingestion looks for expired documents all the time."""
-    started = deployment(tmp_path, env={"FOOTNOTE_INGESTION_SWEEP_SECONDS": "0.2", "FOOTNOTE_PROCESSES": "1"})
+    """A client of a deployment that looks for expired documents and rows all the time."""
+    often = ("INGESTION_SWEEP_SECONDS", "INDEXING_SWEEP_INTERVAL", "EDGE_COMPARE_SECONDS", "EDGE_RECONCILE_SECONDS")
+    started = deployment(tmp_path, env={"FOOTNOTE_PROCESSES": "1", **{f"FOOTNOTE_{one}": "0.5" for one in often}})
     running = await asyncio.to_thread(started.__enter__)
     try:
         async with edge_client(running.address()) as client:
@@ -54,6 +57,21 @@ async def test_answers_lose_an_expired_document(edge: EdgeClient) -> None:
             await asyncio.sleep(0.2)
     assert not await edge.documents("default")
     assert not await found(edge, "default")
+
+
+async def test_answers_lose_an_expired_row(edge: EdgeClient) -> None:
+    """Nothing but indexing knows of rows, so that edge has to look; that ingestion has no document does not matter."""
+    name = await create(edge, ttl="5s")
+    await add(edge, name, [VectorRow(id="quokka", text=TEXT.decode(), vector=[1, 0, 0])])
+    made = await edge.stub.CreateConversation(CreateConversationRequest(collections=[name]))
+    talk = ListMessagesRequest(conversation_id=made.conversation.id)
+    question = "How high is the quokka stock of product 12?"
+    said = await edge.answer(question, conversation_id=made.conversation.id, query_vector=[1, 0, 0])
+    assert "150" in said.answer.text
+    async with asyncio.timeout(60):
+        while (await edge.stub.ListMessages(talk)).messages[1].text:  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+    assert not row_ids(await pages(edge, name))
 
 
 async def test_a_later_time_to_live_takes_no_document_from_search(edge: EdgeClient) -> None:
