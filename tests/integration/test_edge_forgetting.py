@@ -142,6 +142,22 @@ async def test_an_answer_that_is_stored_after_a_deletion_is_found(database: Data
     assert await rows(database) == {}
 
 
+async def test_a_row_that_is_deleted_ends_questions_asked_before_and_no_others(database: Database) -> None:
+    """Its id may be in use again, also for a document of another collection."""
+    origins, forgetting, before = OriginTable(database), ForgettingTable(database), datetime.now(UTC)
+    await keep(database, "one")
+    assert [await origins.page(after, 1) for after in ("", "a", "b")] == [[("c", "a")], [("c", "b")], []]
+    await forgetting.rows("c", ["a"])
+    assert (await rows(database), await links(database, "a")) == ({"one": ""}, 0)
+    after, made_of = datetime.now(UTC), {Origin("c", "a"), Origin("d", "a"), Origin("c", "b")}
+    assert await origins.gone({Origin("d", "a"), Origin("c", "b")}, before) == set()
+    assert [await origins.gone(made_of, since) for since in (before, after)] == [{"a"}, set()]
+    await keep(database, "two")
+    assert (await origins.deleted(["two"]), await forgetting.sweep()) == (set(), [])
+    await forgetting.rows("c", ["a"])
+    assert await origins.gone(made_of, after) == {"a"}, "deleted once more"
+
+
 def of_before(name: str, *, sources: str = "", history: str = "", deleted: bool = False) -> ConversationMessage:
     """Return an answer as it was stored before origins were noted; without a manifest where there is no history."""
     message = ConversationMessage(id=name, role=MESSAGE_ROLE_ASSISTANT, text=f"text of {name}")

@@ -216,3 +216,14 @@ async def test_a_check_of_what_has_ended_that_fails_is_made_again(monkeypatch: p
             await check.run()
     await check.run()
     assert both.renewed == ["a"]
+
+
+@pytest.mark.parametrize(("documents", "searched", "believed"), [({}, {"d": 1}, 0), ({}, {}, 1), ({"d"}, {"d": 1}, 1)])
+async def test_a_database_without_any_document_is_not_believed(
+    documents: set[str], searched: dict[str, int], believed: int
+) -> None:
+    there = {one: Document(id=one, state=DOCUMENT_STATE_INDEXED, revision=1, indexed_revision=1) for one in documents}
+    both = Both(there, searched)
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, both, both, Settings()))).run()
+    assert (both.compared, both.removed) == (believed, [])
