@@ -203,10 +203,7 @@ class Computing:
         return subject
 
     def _measure(self, table: TableDescription, column: ColumnDescription) -> Measure | None:
-        """Return what a column's numbers are counted in, by its name and by cells that all say the same.
-
-        None where the table states a magnitude with exceptions, of which the column may be one.
-        """
+        """Return what a column's numbers are counted in, by its name and cells that all say the same; None: unclear."""
         number, own = f"n{column.number}", f"m{column.number}"
         said: list[str] = []
         if {number, own} <= set(self._engine.kept_columns(table)):
