@@ -33,7 +33,7 @@ _EXCEPTION = (
 _EXCEPT = re.compile(rf"\b(?:{_EXCEPTION})\b", re.I)
 _NEXT = rf"(?!(?:{_EXCEPTION})\b)[^\W\d_]+"
 _STATED = re.compile(
-    rf"(?:^|\b(?P<led>in|en|em|i)\s+)(?:{_LETTERS}|(?P<money>(?-i:{_MONEY})\s?)?(?:{_POWER})"
+    rf"(?:^|(?:(?-i:{_MONEY})\s)?\b(?P<led>in|en|em|i)\s+)(?:{_LETTERS}|(?P<money>(?-i:{_MONEY})\s?)?(?:{_POWER})"
     rf"(?:\s+(?:of |de |di |d['’]){_NEXT}(?:\s{_NEXT}){{0,2}}|\s+(?P<counted>(?-i:{_MONEY})|euros?|u\.s\. dollars)"
     rf"|(?(led)(?P<free>(?:\s+{_NEXT}){{1,3}})|\s(?-i:[a-zß-ÿ]+)))?)(?=\s*(?:$|\s[-–—]|[,;:.]|(?:{_EXCEPTION})\b))",
     re.I,
@@ -70,30 +70,33 @@ def is_note(text: str) -> bool:
 def note_of(texts: Sequence[str]) -> tuple[str, int, int]:
     """Return the words above a table that state its numbers' magnitude, the power of ten, and that of all columns.
 
-    They are what brackets hold, or a whole line that ends in it or states several: "(in thousands, except per share
-    data)", "Sales in millions of euro", "shares in thousands, $ in millions". With exceptions, or several, the last is
+    They are what brackets hold, or the end of a line, or a whole line that states several: "(in thousands, except per
+    share data)", "in millions of euro", "shares in thousands, $ in millions". With exceptions, or several, the last is
     0. Without such words, "", 0 and 0.
     """
     for text in reversed(texts):
         line = text.strip()
-        found = [(match[0], _noted_scale(match[1].strip())) for match in _BRACKETS.finditer(line)]
+        found = [(match[0], _noted(match[1].strip())) for match in _BRACKETS.finditer(line)]
         if len(line) <= _LONGEST_NOTE:
-            several = _powers(line)
-            found = [(line, several[0])] if len(several) > 1 else [*found, (line, _noted_scale(line, whole=True))]
-        for words, scale in found:
-            if scale:
-                return words, scale, 0 if _makes_exceptions(words) else scale
+            if len(several := _powers(line)) > 1:
+                return line, several[0], 0
+            if stated := _noted(line, whole=True):
+                found.append((line[0 if _EXCEPT.search(line[: stated.start()]) else stated.start() :], stated))
+        for words, stated in found:
+            if stated:
+                return words, _power(stated), 0 if _makes_exceptions(words) else _power(stated)
     return "", 0, 0
 
 
-def _noted_scale(text: str, *, whole: bool = False) -> int:
+def _noted(text: str, *, whole: bool = False) -> re.Match[str] | None:
+    """Return the magnitude that words in brackets, or a whole line, state of a table's numbers."""
     stated = _STATED.search(text)
     if stated is None or (stated["free"] and stated.start()):  # "Offices in Thousand Oaks"
-        return 0
+        return None
     is_of_money = any(stated[one] for one in ("of", "sign", "money", "counted")) and stated.end() == len(text)
     if whole and not stated["led"] and not is_of_money:
-        return 0
-    return _power(stated) if _is_spanish(stated["p3"], stated["led"], text) else 0
+        return None
+    return stated if _is_spanish(stated["p3"], stated["led"], text) else None
 
 
 def _is_spanish(word: str | None, before: str | None, text: str) -> bool:
