@@ -73,7 +73,7 @@ def cut(text: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part
         inner = _moved(tokens(text[start:end], decimal), start)
         if not inner:
             continue
-        if _NOTED.fullmatch(text, start, end):
+        if _NOTED.match(text[start:end]):
             inner = (*inner, Token("*", end - 1, end))
         before = _moved(tokens(text[lead[0] : lead[1]], decimal), lead[0]) if lead else ()
         above = _moved(tokens(text[heading[0] : heading[1]], decimal), heading[0]) if heading else ()
@@ -90,7 +90,7 @@ def _before(part: Part, number: int) -> Part:
     return replace(part, next=number)
 
 
-_NOTED = re.compile(r"[^*†‡]++[*†‡]++[.!?…。]?\s*+")
+_NOTED = re.compile(r"\A[^*†‡]++[*†‡]++[.!?…。]?\s*+\Z")
 """A text with the mark of a note at its end, "Entry is free.*", which no statement can repeat."""
 _NUMBERING = re.compile(r"(?<![ \t])[ \t]*+(?:§[ \t]*+)?(?:\d{1,3}(?:\.\d{1,3}){1,9}+\.?|\(\d{1,3}\))[ \t]++")
 
