@@ -275,7 +275,7 @@ class OpenAIClient:
             raise self.refused(problem, error.status_code) from error
         except openai.APIError as error:
             # An error object inside a stream, or a body of unexpected form.
-            raise RetryableFailure(await _words(error, texts)) from error
+            raise RetryableFailure(await _words(error, texts), for_others="an error in its answer") from error
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             raise RetryableFailure(f"the connection broke ({type(error).__name__})") from error
         except (ValueError, AttributeError, TypeError) as error:

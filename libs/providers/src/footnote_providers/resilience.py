@@ -19,19 +19,22 @@ class RetryableFailure(Exception):
     """A failure worth a retry: 429, 5xx, a refused or broken connection, a timeout, an unreadable response.
 
     `retry_after` is the delay in seconds that the provider asked for, None without one. `status` is the HTTP status,
-    0 without one.
+    0 without one. `for_others` says what failed where the message has the provider's own words.
     """
 
-    def __init__(self, message: str, retry_after: float | None = None, status: int = 0) -> None:
+    def __init__(
+        self, message: str, retry_after: float | None = None, status: int = 0, *, for_others: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
+        self._for_others = for_others
         self.retry_after = retry_after
         self.status = status
 
     @property
     def kind(self) -> str:
         """What failed, for callers other than the one whose texts the provider's message may be about."""
-        return f"HTTP {self.status}" if self.status else self.message
+        return f"HTTP {self.status}" if self.status else self._for_others or self.message
 
     @property
     def throttled(self) -> bool:
