@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_
 from footnote_edge.adapters.answers import AnswerTable
 from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.adapters.forgetting import ForgettingTable
-from footnote_edge.adapters.origins import OriginTable
+from footnote_edge.adapters.origins import OriginTable, row_key
 from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.origins import Origin, of_sources
@@ -156,6 +156,42 @@ async def test_a_row_that_is_deleted_ends_questions_asked_before_and_no_others(d
     assert (await origins.deleted(["two"]), await forgetting.sweep()) == (set(), [])
     await forgetting.rows("c", ["a"])
     assert await origins.gone(made_of, after) == {"a"}, "deleted once more"
+
+
+async def test_many_notes_are_written_and_dropped_in_short_transactions(database: Database) -> None:
+    """While one is written, nothing else of edge is on SQLite: no question, no key, no quota."""
+    changed: list[int] = []
+
+    def after(_connection: Any, cursor: Any, said: str, *_more: Any) -> None:
+        if said.startswith(("INSERT", "UPDATE", "DELETE")):
+            changed.append(cursor.rowcount)
+
+    forgetting = ForgettingTable(database)
+    await forgetting.documents(["old", "new"])
+    event.listen(database.engine.sync_engine, "after_cursor_execute", after)
+    many = [f"r{number}" for number in range(1200)]
+    for _ in range(2):
+        await forgetting.rows("c", many)
+    assert len(changed) == 6, "a statement for each 500, also where they are noted already"
+    assert await OriginTable(database).noted(row_key("c", one) for one in many) == {row_key("c", one) for one in many}
+    by_somebody_else(database, "UPDATE forgotten SET create_time = '2020-01-01 00:00:00.000000' WHERE id <> 'new'")
+    changed.clear()
+    await forgetting.sweep()
+    assert sum(changed) == 1201
+    assert max(changed) == 500
+    assert await OriginTable(database).noted([*(row_key("c", one) for one in many), "old", "new"]) == {"new"}
+
+
+async def test_notes_of_rows_are_dropped_after_a_day(database: Database) -> None:
+    forgetting = ForgettingTable(database)
+    await forgetting.documents(["a document"])
+    await forgetting.rows("c", [f"r{number}" for number in range(600)])
+    two_days = (datetime.now(UTC) - timedelta(days=2)).strftime("%Y-%m-%d %H:%M:%S.000000")
+    by_somebody_else(database, f"UPDATE forgotten SET create_time = '{two_days}'")
+    await forgetting.rows("c", ["young"])
+    await forgetting.sweep()
+    kept = await OriginTable(database).noted(["a document", row_key("c", "r1"), row_key("c", "young")])
+    assert kept == {"a document", row_key("c", "young")}
 
 
 def of_before(name: str, *, sources: str = "", history: str = "", deleted: bool = False) -> ConversationMessage:

@@ -6,12 +6,12 @@ calls, one sees the other. After a crash, `sweep` finds the remainder, which is 
 
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from footnote_kit.wall_clock import deletion_datetime
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
@@ -29,6 +29,8 @@ ROWS_KEPT_DAYS = 1
 _ROWS_SECONDS = 3600.0
 """Seconds between looks for old notes of rows, which read all notes older than a day."""
 _AT_ONCE = 100
+_NOTES_AT_ONCE = 500
+"""Notes in one transaction, during which edge writes nothing else on SQLite."""
 
 
 class ForgettingTable:
@@ -37,6 +39,10 @@ class ForgettingTable:
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
         self._rows_due = 0.0
+        table: Any = ForgottenRow.__table__
+        insert: Any = (sqlite.insert if database.is_sqlite else postgresql.insert)(table)
+        noted = {"create_time": insert.excluded.create_time}
+        self._noting = insert.on_conflict_do_update(index_elements=["id"], set_=noted)
 
     async def documents(self, document_ids: Sequence[str]) -> list[Forgotten]:
         """Remove documents from every answer derived from them; return those in conversations. Idempotent."""
@@ -75,36 +81,42 @@ class ForgettingTable:
                 rows = (await session.execute(select(*said).where(DELETED).limit(_AT_ONCE))).all()
                 ids = {one for row in rows for one in row}
                 noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
-                if not rows:
-                    await self._drop_old_notes(session)
-                    return found
+            if not rows:
+                await self._drop_old_notes()
+                return found
             found += await self._all(or_(*(one.in_(noted) for one in said)), noted)
 
-    async def _drop_old_notes(self, session: AsyncSession) -> None:
-        now, age = deletion_datetime(), ForgottenRow.create_time
-        await session.execute(delete(ForgottenRow).where(age < now - timedelta(days=KEPT_DAYS)))
+    async def _drop_old_notes(self) -> None:
+        now = deletion_datetime()
+        await self._drop(ForgottenRow.create_time < now - timedelta(days=KEPT_DAYS))
         if time.monotonic() >= self._rows_due:
-            of_rows = (ForgottenRow.id.contains("\n"), age < now - timedelta(days=ROWS_KEPT_DAYS))
-            await session.execute(delete(ForgottenRow).where(*of_rows))
+            of_rows = ForgottenRow.id.contains("\n")
+            await self._drop(and_(of_rows, ForgottenRow.create_time < now - timedelta(days=ROWS_KEPT_DAYS)))
             self._rows_due = time.monotonic() + _ROWS_SECONDS
 
-    async def _note(self, ids: Sequence[str]) -> None:
-        """Note documents, collections or rows as deleted now, once each and before anything is removed."""
-        now = datetime.now(UTC)
-        for start in range(0, len(ids), _AT_ONCE):
-            batch = list(dict.fromkeys(ids[start : start + _AT_ONCE]))
+    async def _drop(self, old: ColumnElement[bool]) -> None:
+        """Delete notes from the oldest on, some in each transaction."""
+        query = select(ForgottenRow.id, ForgottenRow.create_time).where(old)
+        query = query.order_by(ForgottenRow.create_time).limit(_NOTES_AT_ONCE)
+        page = query
+        while True:
+            async with self._sessions() as session:
+                notes = (await session.execute(page)).all()
+            if not notes:
+                return
             async with self._sessions.begin() as session:
-                noted = ForgottenRow.id.in_(batch)
-                await session.execute(update(ForgottenRow).where(noted).values(create_time=now))
-                known = set(await session.scalars(select(ForgottenRow.id).where(noted)))
-            try:
-                async with self._sessions.begin() as session:
-                    session.add_all(ForgottenRow(id=one, create_time=now) for one in batch if one not in known)
-            except IntegrityError:  # a concurrent call noted it
-                for one in batch:
-                    with suppress(IntegrityError):
-                        async with self._sessions.begin() as session:
-                            session.add(ForgottenRow(id=one, create_time=now))
+                ids = ForgottenRow.id.in_([one for one, _ in notes])
+                await session.execute(delete(ForgottenRow).where(ids, old))
+            page = query.where(ForgottenRow.create_time >= notes[-1][1])  # those before are not read again
+
+    async def _note(self, ids: Sequence[str]) -> None:
+        """Note documents, collections or rows as deleted now, before anything is removed."""
+        now = datetime.now(UTC)
+        every = sorted(set(ids))  # in a fixed order, so that two replicas never deadlock
+        for start in range(0, len(every), _NOTES_AT_ONCE):
+            notes = [{"id": one, "create_time": now} for one in every[start : start + _NOTES_AT_ONCE]]
+            async with self._sessions.begin() as session:
+                await (await session.connection()).execute(self._noting, notes)
 
     async def _all(self, named: ColumnElement[bool], ids: Collection[str]) -> list[Forgotten]:
         found: list[Forgotten] = []

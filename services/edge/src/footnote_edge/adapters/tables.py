@@ -117,7 +117,10 @@ class MessageOriginRow(Base):
 
 
 class ForgottenRow(Base):
-    """The id of a deleted document or collection, or the hash of a deleted answer: nothing derived from it is kept."""
+    """What is deleted, of which nothing derived is kept: the id of a document or collection, or an answer's hash.
+
+    For a row with own vectors `origins.row_key`, kept for a day.
+    """
 
     __tablename__ = "forgotten"
 
