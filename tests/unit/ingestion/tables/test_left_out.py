@@ -174,3 +174,10 @@ def test_a_row_so_named_is_one_of_totals_if_it_holds_the_sum_of_the_others(
     found = compute(TOWNS.replace("12", last).replace("Region gesamt", "La Somme"), "Total claims", "en")
     assert found is not None
     assert found.text.endswith(said)
+
+
+@pytest.mark.parametrize(("equal", "lines"), [(11, 12), (12, 0)])
+def test_equal_rows_are_listed_while_they_are_few(compute: Compute, equal: int, lines: int) -> None:
+    table = "Product;Sales\nA;5\nB;7\n" + "".join(f"P{number};0\n" for number in range(equal))
+    found = compute(table, "Which product has the lowest sales?", "en")
+    assert (0 if found is None else len(found.text.splitlines())) == lines

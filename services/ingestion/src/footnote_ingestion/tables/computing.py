@@ -53,6 +53,9 @@ from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
 from footnote_ingestion.tables.total_rows import total_rows
 
+_MOST_EQUAL = 10
+"""Rows or groups that a ranking lists beyond those asked for, since they are equal to the last one."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -292,7 +295,10 @@ class Computing:
         results = _results(self._engine.run(ran)[1], form)
         if ranked:  # those that are equal to the last one belong to it
             last = [value for _, value in results[: form.most]][-1:]
-            form = replace(form, most=form.most + sum([value] == last for _, value in results[form.most :]))
+            equal = sum([value] == last for _, value in results[form.most :])
+            if equal > _MOST_EQUAL:
+                return None  # a list of half the table is no answer
+            form = replace(form, most=form.most + equal)
             results, statement = results[: form.most], f"{statement} LIMIT {form.most}"
         statement = checked(statement, self._views)
         if not results or len(results) > MOST_LINES or all(value is None for _, value in results):
