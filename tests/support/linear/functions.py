@@ -225,6 +225,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.sources.workflows.delete
     footnote_kit.clients.service_config footnote_kit.clients.open_channel footnote_kit.context.bind_request_id
     footnote_kit.context.bind_service footnote_kit.context.detached
+    footnote_edge.adapters.origins.row_key
     footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
