@@ -35,6 +35,7 @@ def supported(source: str, statement: str) -> list[bool]:
         (FAHRER, "Die Straße war trocken [1]."),
         (CHAUFFEUR, "La route était sèche [1]."),
         (TEACHER, "教室改在二楼 [1]。"),
+        ('张老师说："考试推迟了。教室改在二楼。"李老师说考试没有推迟。', "教室改在二楼 [1]。"),
     ],
 )
 def test_a_later_sentence_of_direct_speech_is_no_statement_of_the_source(source: str, statement: str) -> None:

@@ -36,7 +36,7 @@ def _opens(text: str, at: int) -> bool:
     if text[at] in "„«「『":
         return True
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    return after.isalnum() and (text[at] == "“" or not (before.isalnum() or before in set(".,!?…")))
+    return after.isalnum() and (text[at] == "“" or not (before.isalnum() or before in set(".,!?…。，！？")))
 
 
 def holds(quotations: Quotations, start: int, end: int) -> bool:
