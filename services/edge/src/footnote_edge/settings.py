@@ -107,7 +107,7 @@ class Settings(BaseSettings):
     http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
     http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
     public_origin: str = Field(default="", description="Address of HTTP for callers; unset, that of each request.")
-    http_connections: int = Field(default=512, ge=1, description="Maximum HTTP connections.")
+    http_connections: int = Field(default=512, ge=1, description="Maximum HTTP connections; idle ones make room.")
     http_connections_per_peer: int = Field(
         default=128,
         ge=1,

@@ -25,6 +25,8 @@ LONG_PIECE = 64 * 1024
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 32 * 1024 * 1024
 """Bytes of an unwanted body that are read and dropped; a caller cut off earlier would miss the response."""
+SPARE = 16
+"""Connections beyond the maximum while idle ones close for them."""
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 
@@ -38,11 +40,22 @@ class Connections:
     head_seconds: float
     write_seconds: float
     open: Counter[str] = field(default_factory=Counter)
+    idle: "dict[Connection, None]" = field(default_factory=dict)
+    """Connections between two requests, those that wait longest first."""
 
     def enter(self, peer: str) -> bool:
-        """Count a peer's connection; False if there are too many."""
-        if self.open.total() >= self.most or self.open[peer] >= self.most_per_peer:
+        """Count a peer's connection; False if there are too many. Where there are many, the longest idle one closes."""
+        total = self.open.total()
+        if (
+            self.open[peer] >= self.most_per_peer
+            or total >= self.most + SPARE
+            or (total >= self.most and not self.idle)
+        ):
             return False
+        if total >= self.most:
+            one = next(iter(self.idle))
+            del self.idle[one]
+            one.make_room()
         self.open[peer] += 1
         return True
 
@@ -93,6 +106,7 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Release the connection."""
+        self._limits.idle.pop(self, None)
         for timer in (self._head_timer, self._write_timer, self._linger_timer):
             if timer is not None:
                 timer.cancel()
@@ -103,6 +117,7 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take received bytes."""
+        self._limits.idle.pop(self, None)
         if self.transport.is_closing():
             return
         if self._lingering:
@@ -138,6 +153,11 @@ class Connection(H11Protocol):
             super().on_response_complete()
             self._next_request()
 
+    def make_room(self) -> None:
+        """Close an idle connection, soon after what is left to send of its response."""
+        self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+        self.transport.close()
+
     def pause_writing(self) -> None:
         """Limit the time for which a caller may stop reading its response."""
         super().pause_writing()
@@ -152,8 +172,12 @@ class Connection(H11Protocol):
 
     def _next_request(self) -> None:
         self._in_request = False
-        if self._arrived and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._arrived:
             self._read_head()
+        else:
+            self._limits.idle[self] = None
 
     def _discard(self, data: bytes | bytearray) -> None:
         """Drop the rest of a body, and keep the connection if its end comes soon."""
