@@ -49,6 +49,7 @@ def test_spans_are_ordered_and_cover_everything_but_space(text: str) -> None:
     [
         "It takes place at 11 a.m. PDT on Wednesday, Aug. 2.| The shop opens at 9 a.m.| Guests come in then.",
         "The U.S. Navy and J.W. Wild met E.H. Schulz.| He left the U.S.| The war was over.",
+        "He left the U.S.| “The company did well,” he said in the U.S. “Navy Times”.",
         "Die Klinik wurde am 12. Mai 1931 eröffnet.| Der Neubau kostete 4,5 Mio. Euro.| Danach kam Fr. Dr. Lindner.",
         "Das Zimmer liegt im 3. Stock.| Es ist hell.",
         "Am 1. Januar beginnt die 2. Phase.| Bis zum 15. ist Zeit.",

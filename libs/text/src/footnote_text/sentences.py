@@ -87,7 +87,7 @@ def _goes_on(dotted: str, after: str) -> bool:
 
     Capitals are an adjective before a name, unless a function word follows; small letters go on before capitals alone.
     """
-    found = _NEXT_WORD.match(after)
+    found = _NEXT_WORD.match(after.lstrip(_OPENING))
     following = found[0] if found else ""
     if _CAPITALS.fullmatch(dotted):
         return following.lower() not in _FUNCTION_WORDS
