@@ -48,8 +48,11 @@ class AskedSides(AskedColumns):
                 by_column[one.column].append(one)
         pairs = [sides for sides in by_column.values() if len(sides) == 2]
         if len(pairs) == 1 and not form.added:
-            # Of years the later without the earlier, of others the one that the question names first.
-            first, second = sorted(pairs[0], key=lambda one: -one.value if isinstance(one.value, float) else 0)
+            # Of years the later without the earlier; of others, and with "than", the one that is named first.
+            is_later_first = not self._names_in_order()
+            first, second = sorted(
+                pairs[0], key=lambda one: -one.value if is_later_first and isinstance(one.value, float) else 0
+            )
             form.sides = self._rows_of(first, form.measure), self._rows_of(second, form.measure)
             form.filters = [one for one in form.filters if one not in pairs[0]]
             return form if form.measure else None
@@ -60,14 +63,22 @@ class AskedSides(AskedColumns):
             ))  # fmt: skip
         if pairs or len(columns) != 2 or not form.filters:
             return None
-        # Of periods the later without the earlier, of others the one that the question names first.
-        if form.added:
+        # Of periods the later without the earlier; of others, and with "than", the one that is named first.
+        if form.added and not self._names_in_order():
             every = ((one, periods.of_name(self._subject.headers[one], self._language)) for one in columns)
             order = {one: () if period is None else period.order for one, period in every}
             columns = tuple(sorted(columns, key=lambda one: order[one], reverse=True))
         form.measure, form.added = columns[0], ()
         form.sides = tuple(Side(self._subject.headers[one], one) for one in columns)
         return form
+
+    def _names_in_order(self) -> bool:
+        """Return whether "than" stands between what the question names: "how many more in 2019 than in 2020"."""
+        named = [at for at, kind in self._taken.items() if kind in ("value", "header", "period")]
+        return any(
+            self._between.get(self._asked[at]) == "than" and min(named, default=at) < at < max(named, default=at)
+            for at, kind in self._taken.items() if kind == "form"
+        )  # fmt: skip
 
     def _rows_of(self, one: Filter, measure: int) -> Side:
         return Side(one.value if isinstance(one.value, str) else f"{one.value:.15g}", measure, (one,))
