@@ -120,7 +120,7 @@ def _offers(question: Question, answer: Answer) -> bool:
     if not text or any(matches(one, text) for one in question.must_not):
         return False
     wanted = [(one,) if isinstance(one, str) else one for one in question.must]
-    files = [near.filename == one.file for expected in question.footnotes for one in expected.alternatives]
+    files = [_is_of(near, one.file) for expected in question.footnotes for one in expected.alternatives]
     return all(any(matches(one, text) for one in any_of) for any_of in wanted) and (any(files) or not files)
 
 

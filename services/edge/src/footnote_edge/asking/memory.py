@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
@@ -90,15 +91,18 @@ async def _bounds(question: Question, found: SearchMemoryResponse) -> dict[str, 
     conversations = defaultdict[str, list[str]](list)
     for one in found.source_messages:
         conversations[one.conversation_id].append(one.message_id)
-    tools, bounds = question.tools, dict[str, TextBounds]()
-    for conversation_id, ids in conversations.items():
+    tools, seconds = question.tools, question.deadline.share(PIPELINE_STAGE_EDGE)
+    each: dict[str, TextBounds] = {}
+
+    async def add(conversation_id: str, ids: list[str]) -> None:
         with suppress(NotFound):
-            seconds = question.deadline.share(PIPELINE_STAGE_EDGE)
-            found_bounds = await bounds_of(
+            made = await bounds_of(
                 tools.conversations, tools.bounds, question.scope, conversation_id, ids, seconds=seconds
             )
-            bounds |= found_bounds.each
-    return bounds
+            each.update(made.each)
+
+    await asyncio.gather(*(add(conversation_id, ids) for conversation_id, ids in conversations.items()))
+    return each
 
 
 async def _allows(question: Question, model: GenerationSettings, bounds: TextBounds) -> bool:

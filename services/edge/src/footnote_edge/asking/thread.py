@@ -64,7 +64,8 @@ async def of_conversation(
     origins = set[Origin]().union(*(await messages.origins.of(ids)).values())
     about = together({id(one): one for one in map(found.each.__getitem__, ids)}.values())
     texts = [ChatMessage(role=one.role, text=one.text) for one in kept]
-    return EarlierMessages(texts, ids, origins, about, earlier.whole and not found.gone)
+    withheld = any(one.id in found.gone for one in earlier.messages if one.role == MESSAGE_ROLE_ASSISTANT)
+    return EarlierMessages(texts, ids, origins, about, earlier.whole and not withheld)
 
 
 async def given(
