@@ -279,3 +279,27 @@ async def test_the_name_of_a_row_of_one_value_is_the_attribute_asked_for(questio
     table = comparison.table([1.0] * len(comparison.texts))
     weight = next(at for at, compared in enumerate(comparison.texts) if "14 kg" in compared)
     assert table[weight, NAMES.index("column")] == named
+
+
+@pytest.mark.parametrize(
+    ("question", "sure"),
+    [
+        ("How much is a ticket for the pool for adults?", True),
+        ("What is the fine for parking without a ticket for adults?", False),
+        ("What does a swimming lesson cost for adults?", False),
+        ("What does the pool cost for adults?", False),
+    ],
+)
+def test_a_cell_is_sure_by_words_alone_where_nothing_asked_is_missing(question: str, sure: bool) -> None:
+    text = "Place: Parking; Adults: 2 EUR; Children: 1 EUR\nPlace: Pool; Adults: 5 EUR; Children: 3 EUR"
+    source = with_tables(Source(number=1, title="Tickets", filename="tickets.csv", text=text, score=0.8))
+    assert (Search(question, [source]).draft().support == 1.0) is sure, Search(question, [source]).draft()
+
+
+@pytest.mark.parametrize("question", ["What is the total number of passwords?", "How do I get a new password?"])
+async def test_what_is_said_without_a_line_before_it_needs_the_usual_chance(question: str) -> None:
+    text = "Passwords have at least 14 characters. The password manager is Keyring."
+    words = await said(
+        None, Source(number=1, title="Security", filename="security.md", text=text, score=0.6), question=question
+    )
+    assert "[1]" not in words

@@ -88,7 +88,8 @@ class Search:
         passages = show(question, ranked, self._by_number)
         if passages is not None:
             groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
-            sure = meaning.support(question, _within(trusted, passages), by_words=not likeness)
+            within = _within(trusted, passages)
+            sure = meaning.support(question, within, by_words=not likeness, led_in=question.wish is not None)
             shown = tuple(one for group in groups for one in group)
             return Draft(shown, sure, question.wish, groups, passages.more, nearest=near)
         if likeness:
@@ -97,13 +98,20 @@ class Search:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
         places = {(item.unit.source, item.unit.place) for item in chosen}
         trusted = [item for item in trusted if (item.unit.source, item.unit.place) in places]
-        sure = meaning.support(question, trusted, by_words=not likeness)
-        row = self._rows.of(chosen[0].unit)
-        if not likeness and row is not None and shorten(row, question):
-            sure = 1.0  # the question names the row and the column: its cell answers
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
+        sure = meaning.support(question, trusted, by_words=not likeness, led_in=wish is not None)
+        if not likeness and self._is_named_cell(chosen[0].unit):
+            sure = 1.0
         sentences = tuple((self._tidy(item.unit, item is chosen[0]), item.unit.source) for item in chosen)
         return Draft(sentences, sure, wish, first=chosen[0].unit, nearest=near)
+
+    def _is_named_cell(self, unit: Unit) -> bool:
+        """Return whether a question names the column and, alone among those compared, the row: its cell answers."""
+        row = self._rows.of(unit)
+        if row is None or not shorten(row, self.question):
+            return False
+        named = [one for one in self._comparison.complete() if self._rows.of(one) is not None]
+        return named == [unit]
 
     def _tidy(self, unit: Unit, first: bool) -> str:
         source = self._by_number[unit.source].text if first else ""

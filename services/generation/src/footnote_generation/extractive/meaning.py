@@ -22,7 +22,7 @@ from footnote_generation.extractive.cells import Rows
 from footnote_generation.extractive.passages import Above, Unit
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked
-from footnote_generation.extractive.signs import Table, of_likeness, signs
+from footnote_generation.extractive.signs import NAMES, Table, of_likeness, signs
 
 COMPARED = 10
 """How many sentences are compared, each about 10 ms of processor time."""
@@ -83,6 +83,11 @@ class Comparison:
         compared.sort(key=lambda item: (-_preferred(item, spoken), item.unit.rank, item.unit.place))
         return [*compared, *(replace(item, score=0.0) for item in self._ranked[len(likeness) :])]
 
+    def complete(self) -> list[Unit]:
+        """Return the compared ones that lack no word of the question, with what they stand under."""
+        missing = self.table(())[:, NAMES.index("missing")]
+        return [item.unit for item, one in zip(self._ranked, missing, strict=False) if not one]
+
     def trusted(self, likeness: Sequence[float] = ()) -> list[Ranked]:
         """Return the likeliest in their order, with the chance as score: by likeness and words, or by words alone."""
         weights, constant = _weights("likeness" if likeness else "words")
@@ -95,10 +100,10 @@ def share(best: float) -> float:
     return max(SHARE, SURE / best) if best >= SURE else SHARE
 
 
-def support(question: Question, shown: Sequence[Ranked], *, by_words: bool) -> float:
+def support(question: Question, shown: Sequence[Ranked], *, by_words: bool, led_in: bool = False) -> float:
     """Return how sure it is that one of the sentences shown answers: 0.5 at the least chance of an answer."""
     abroad = not by_words and all(item.unit.language != question.language for item in shown)
-    least = LEAST_SHOWN if abroad or question.wish is not None else LEAST
+    least = LEAST_SHOWN if abroad or led_in else LEAST
     return math.pow(min(1.0, sum(item.score for item in shown)), math.log(0.5) / math.log(least))
 
 
