@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_ingestion.tables.computing import Computing
+from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.formatting import may_be_total
+from footnote_ingestion.tables.total_rows import total_rows
 from support.table_engine import opened
 
 Compute = Callable[[str, str, str], TableComputation | None]
@@ -171,11 +174,12 @@ def test_a_row_may_be_named_as_one_of_totals_at_its_end(text: str, total: bool) 
     assert may_be_total(text) is total
 
 
-@pytest.mark.parametrize(("last", "said"), [("12", ": 12"), ("3", ": 15")])
+@pytest.mark.parametrize(("last", "said"), [("12", ": 12"), ("3", ": 15"), ("0.3", ": 0.3")])
 def test_a_row_so_named_is_one_of_totals_if_it_holds_the_sum_of_the_others(
     compute: Compute, last: str, said: str
 ) -> None:
-    found = compute(TOWNS.replace("12", last).replace("Region gesamt", "La Somme"), "Total claims", "en")
+    towns = TOWNS.replace("7", "0.1").replace("5", "0.2") if last == "0.3" else TOWNS
+    found = compute(towns.replace("12", last).replace("Region gesamt", "La Somme"), "Total claims", "en")
     assert found is not None
     assert found.text.endswith(said)
 
@@ -185,3 +189,18 @@ def test_equal_rows_are_listed_while_they_are_few(compute: Compute, equal: int, 
     table = "Product;Sales\nA;5\nB;7\n" + "".join(f"P{number};0\n" for number in range(equal))
     found = compute(table, "Which product has the lowest sales?", "en")
     assert (0 if found is None else len(found.text.splitlines())) == lines
+
+
+def test_rows_named_so_take_no_statement_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    run = Engine.run
+
+    def counted(engine: Engine, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        ran.append(statement)
+        return run(engine, statement)
+
+    monkeypatch.setattr(Engine, "run", counted)
+    names = [f"{one}{two} Total;1\n" for one in "ABCDEFGH" for two in "abcdefgh"]
+    with opened(tmp_path, file="Town;Claims\n" + "".join(names) + "All gesamt;64\n") as (engine, _):
+        assert total_rows(engine, engine.tables[0]).texts == ["All gesamt"]
+    assert len(ran) < 10

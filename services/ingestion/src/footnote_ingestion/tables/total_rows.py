@@ -5,7 +5,7 @@ from __future__ import annotations
 from footnote.types.v1.table_pb2 import COLUMN_TYPE_TEXT, TableDescription
 
 from footnote_ingestion.tables.engine import Engine
-from footnote_ingestion.tables.formatting import is_total, literal, may_be_total, raw, texts_of
+from footnote_ingestion.tables.formatting import SMALLEST, is_total, may_be_total, raw, texts_of
 from footnote_ingestion.tables.forms import Totals
 
 _MOST_NAMELESS, _MOST_TOTALS = 1000, 100
@@ -20,7 +20,8 @@ def total_rows(engine: Engine, table: TableDescription) -> Totals:
     naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
     texts = texts_of(engine, table, naming) if naming else []
     named = [text for text in texts if is_total(text)]
-    named += [text for text in texts if may_be_total(text) and _is_greatest(engine, table, naming, text)]
+    if maybe := {text for text in texts if may_be_total(text)}:
+        named += sorted(maybe & _greatest(engine, table, naming))
     kept = engine.kept_columns(table)
     columns = [f"t{column.number}" for column in table.columns if f"t{column.number}" in kept]
     if not columns:
@@ -31,13 +32,17 @@ def total_rows(engine: Engine, table: TableDescription) -> Totals:
     return Totals(naming, named, sorted(row for row, text in found if text and is_total(text))[:_MOST_TOTALS])
 
 
-def _is_greatest(engine: Engine, table: TableDescription, naming: int, text: str) -> bool:
-    """Return whether most numbers of the rows with a name, as all but shares are, reach the sums of all others."""
+def _greatest(engine: Engine, table: TableDescription, naming: int) -> set[str]:
+    """Return the names of rows of which most numbers, as all but shares are, reach the sums of all others."""
     kept = engine.kept_columns(table)
-    own = f"t{naming} = {literal(text)}"
-    columns = [f"n{column.number}" for column in table.columns if f"n{column.number}" in kept]
-    calls = [f"SUM({one}) FILTER ({own}) >= SUM({one}) FILTER (NOT ({own}))" for one in columns]
-    if not calls or table.rows < _FEWEST:
-        return False
-    (found,) = engine.run(f"SELECT {', '.join(calls)} FROM {raw(table)} WHERE t{naming} IS NOT NULL")[1]
-    return 2 * sum(one is True for one in found) > len(found)
+    numbers = [f"n{column.number}" for column in table.columns if f"n{column.number}" in kept]
+    if not numbers or table.rows < _FEWEST:
+        return set()
+    reaches = " + ".join(
+        f"CAST(2 * SUM({one}) + {SMALLEST} * ABS(SUM({one})) >= SUM(SUM({one})) OVER ()"
+        f" AND COUNT({one}) BETWEEN 1 AND SUM(COUNT({one})) OVER () - 1 AS INTEGER)"
+        for one in numbers
+    )
+    names = f"SELECT t{naming} AS name, {reaches} AS many FROM {raw(table)} WHERE t{naming} IS NOT NULL GROUP BY name"
+    statement = f"SELECT name FROM ({names}) WHERE 2 * many > {len(numbers)}"
+    return {name for (name,) in engine.run(statement)[1]}
