@@ -139,6 +139,7 @@ HEADED = """# Regions
 | North | $48 | 45 |
 | South | $12 | 11 |
 """
+CORNER = "Segment, EUR million;2023;2022\nNord;48;45\nSüd;12;11\n"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +148,8 @@ HEADED = """# Regions
         (("h.md", HEADED), "The revenue of North is $48", VERDICT_NOT_CONFIRMED),
         (("h.md", HEADED), "The revenue (in millions) of North is $48", VERDICT_SUPPORTED),
         (("h.md", HEADED), "The revenue of North is $48 million", VERDICT_SUPPORTED),
+        (("c.csv", CORNER), "Nord in 2023 is 48 EUR", VERDICT_UNSUPPORTED),
+        (("c.csv", CORNER), "Nord in 2023 is 48 million EUR", VERDICT_SUPPORTED),
         (("s.md", SALES), "The change of Lamps was 12%", VERDICT_SUPPORTED),
         (("s.md", SALES), "The change of Lamps was 12,000%", VERDICT_UNSUPPORTED),
         (("c.md", CROPS), "The wheat of Umbria is 120", VERDICT_SUPPORTED),

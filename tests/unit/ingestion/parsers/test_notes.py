@@ -44,6 +44,8 @@ from footnote_ingestion.parsers.texts.html import HtmlParser
         ("Accounts, in millions", "in millions", 6), ("(Yen in millions)", "(Yen in millions)", 6),
         ("Chiffre d'affaires en milliers d'euros", "en milliers d'euros", 3),
         ("Production (thousand tonnes)", "(thousand tonnes)", 3),
+        ("Sales, EUR million, except per share", "Sales, EUR million, except per share", 6),
+        ("Umsatz, TEUR, sofern nicht anders angegeben", "Umsatz, TEUR, sofern nicht anders angegeben", 3),
         ("Sales (in millions), shares (in thousands)", "Sales (in millions), shares (in thousands)", 6),
     ],
 )  # fmt: skip
@@ -60,6 +62,7 @@ def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
         "Offices (Thousand Oaks)", "Disasters (billion-dollar events)", "TOP MILLION", "(million-plus)",
         "Million Dollar Baby", "Millions of tourists", "Deaths (per million)", "Distances (in miles)",
         "Offices in Thousand Oaks", "(Staff in Thousand Oaks)", "Courses in English, millions enrolled",
+        "In 2023, millions of tourists came, except to Nice", "Fees in EUR, unless agreed otherwise",
     ],
 )  # fmt: skip
 def test_a_word_of_magnitude_or_currency_alone_is_none(line: str) -> None:
@@ -91,6 +94,35 @@ def test_a_percentage_below_a_magnitude_is_in_none() -> None:
 )
 def test_headers_state_thousands_beside_a_currency(header: str, currency: str) -> None:
     assert measure_of((header,)) == Measure(currency=currency, scale=3)
+
+
+@pytest.mark.parametrize(
+    ("line", "currency", "scale"),
+    [
+        ("Segment, EUR million", "EUR", 6), ("Konzern TEUR", "EUR", 3), ("Revenue €m", "EUR", 6),
+        ("Revenue by segment, EUR million", "EUR", 6), ("Umsatz in TEUR 2023", "EUR", 3), ("Umsatz, TEUR", "EUR", 3),
+        ("Angaben: TEUR", "EUR", 3), ("Sales $000", "$", 3), ("Ventas, millones de euros", "EUR", 6),
+        ("Chiffre d’affaires, millions d’euros", "EUR", 6), ("£ thousand, year ended 31 March", "GBP", 3),
+        ("Sales in EUR million by segment", "EUR", 6), ("Table 3: Revenue, in €m by year", "EUR", 6),
+        ("Revenue in million EUR in 2023", "EUR", 6), ("in thousands of EUR (2023)", "EUR", 3),
+        ("Budget in thousands (EUR)", "EUR", 3), ("(EUR million)", "EUR", 6), ("Segment in Mio. EUR", "EUR", 6),
+        ("Budget (EUR)", "EUR", 0), ("Offices in Thousand Oaks (EUR)", "EUR", 0), ("Million-plus deals, EUR", "EUR", 0),
+        ("Sales, EUR million, except per share data", "EUR", 0), ("EUR million, shares in thousands", "EUR", 0),
+        ("Millions of tourists", "", 0), ("Population in millions and area in km²", "", 0),
+    ],
+)  # fmt: skip
+def test_a_title_gives_money_its_magnitude_together_with_its_currency(line: str, currency: str, scale: int) -> None:
+    _, _, of_all = note_of((line,))
+    assert (measure_of(("2023",), (line,), of_all) or Measure()) == Measure(currency=currency, scale=scale)
+
+
+def test_a_title_adds_no_magnitude_to_a_share_or_beside_a_line_with_exceptions() -> None:
+    title, note = "Sales, EUR million", "(EUR million, except per share data)"
+    assert measure_of(("Change (%)",), (title,)) == Measure(unit="%")
+    assert measure_of(("2023 (TEUR)",), (title,)) == Measure(currency="EUR", scale=3)
+    assert measure_of(("2023 (EUR)",), ("Sales in thousands by segment",)) == Measure(currency="EUR", scale=3)
+    assert measure_of(("2023",), (note, title), note_of((note,))[2]) == Measure(currency="EUR")
+    assert measure_of(("2023",), (title, "Unaudited unless marked")) == Measure(currency="EUR", scale=6)
 
 
 def test_a_title_of_a_sheet_says_the_same_with_a_blank_row_below_and_without(tmp_path: Path) -> None:

@@ -27,6 +27,25 @@ def test_a_total_says_the_tables_note(above: str, total: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("head", "total"),
+    [
+        ("Segment, EUR million", "74 × 10^6 EUR"),
+        ("Konzern TEUR", "74 × 10^3 EUR"),
+        ("Revenue €m", "74 × 10^6 EUR"),
+        ("Revenue by segment, EUR million;\nSegment", "74 × 10^6 EUR"),
+        ("Umsatz in TEUR 2023;\nSegment", "74 × 10^3 EUR"),
+        ("(EUR million)", "74 × 10^6 EUR"),
+        ("Segment in Mio. EUR", "74 × 10^6 EUR"),
+    ],
+)
+def test_a_total_is_as_large_as_a_title_or_corner_says(head: str, total: str, tmp_path: Path) -> None:
+    with opened(tmp_path, segments=f"{head};2023\nNord;48\nSüd;12\nOst;9\nWest;5\n") as (engine, own):
+        found = Computing(engine, own.of).answer("Total 2023", "en")
+    assert found is not None
+    assert found.text.endswith(f": {total}")
+
+
+@pytest.mark.parametrize(
     ("question", "found"),
     [
         ("How many segments have sales above 3000?", "2"),

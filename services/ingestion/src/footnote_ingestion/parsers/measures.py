@@ -21,10 +21,12 @@ _LETTERS = (
     rf"(?-i:(?P<before>[TkKMm])(?P<of>{_MONEY})|(?P<sign>{_MONEY})\s?(?P<after>['’]?000s?|{'|'.join(SHORT_SCALES)}))"
 )
 _SCALE = re.compile(
-    rf"(?:\b(?P<led>in|en|em|i)\s+|[(\[,]\s*|^)(?-i:(?P<money>{_MONEY})\s?|(?!PER)[A-Z]{{3}}\s)?(?:{_POWER})(?![^\W\d])"
+    rf"(?:\b(?P<led>in|en|em|i)\s+|[(\[,]\s*|^)(?-i:(?P<money>{_MONEY})\s?|(?!PER)[A-Z]{{3}}\s)?(?:{_POWER})(?!-?[^\W\d])"
     rf"|(?<![^\s(\[]){_LETTERS}(?=$|[)\]\s,])",
     re.I,
 )
+_NAME = re.compile(r"\b(?:thousand|[mb]illion)\s(?!euro)(?-i:[A-Z][a-z])", re.I)
+"""A magnitude that begins a name: "Thousand Oaks"."""
 _BRACKETS = re.compile(r"[(\[（]([^()\[\]（）]{1,160})[)\]）]")
 _EXCEPTION = (
     r"except|unless|otherwise|other than|apart from|sauf|à l['’]exception|außer|ausgenommen|mit ausnahme|"
@@ -48,7 +50,8 @@ def measure_of(headers: Sequence[str], above: Sequence[str] = (), scale: int = 0
     """Return the measure that the headers of numbers state, the last one first; None if none is certain.
 
     What stands above a header that names a unit is not read: a percentage below "in thousands" is in no thousands. The
-    lines above a table state units and currencies; `scale` is the power of ten that they state for all columns.
+    lines above a table state units and currencies; `scale` is the power of ten that they state for all columns. Without
+    one, a column of money takes the magnitude that such a line states beside other words: "Sales, EUR million".
     """
     found = Measure()
     for text in reversed(headers):
@@ -57,8 +60,11 @@ def measure_of(headers: Sequence[str], above: Sequence[str] = (), scale: int = 0
         if found.unit:
             return found
     found.scale = found.scale or scale
+    is_open = any(_powers(text[:300]) and _makes_exceptions(text[:300]) for text in above)
     for text in reversed(above):
         _read(text[:300], found)
+        if found.currency and not found.scale and not is_open and _NAME.search(text[:300]) is None:
+            found.scale = _stated_scale(text[:300])
     return found if found.ByteSize() else None
 
 
@@ -85,6 +91,8 @@ def note_of(texts: Sequence[str]) -> tuple[str, int, int]:
         for words, stated in found:
             if stated:
                 return words, _power(stated), 0 if _makes_exceptions(words) else _power(stated)
+        if len(line) <= _LONGEST_NOTE and several and _EXCEPT.search(line) and _currency(line):  # "TEUR, except …"
+            return line, several[0], 0
     return "", 0, 0
 
 
@@ -122,7 +130,7 @@ def _power(found: re.Match[str]) -> int:
 
 
 def _stated_scale(text: str) -> int:
-    """Return the power of ten that a header states; 0 where it makes exceptions."""
+    """Return the power of ten that a text states; 0 where it makes exceptions."""
     return 0 if _makes_exceptions(text) else next(iter(_powers(text)), 0)
 
 
@@ -142,6 +150,11 @@ def _read(text: str, found: Measure) -> None:
             known.add(_NAMED[named[1].lower()])
         if len(known) == 1:
             found.currency = known.pop()
+
+
+def _currency(text: str) -> str:
+    _read(text, found := Measure())
+    return found.currency
 
 
 def _sign(found: re.Match[str]) -> str:
