@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import Source
@@ -15,8 +15,8 @@ from footnote_generation.extractive import cells, meaning, nearest, pairs
 from footnote_generation.extractive.cells import asked_cells
 from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
-from footnote_generation.extractive.passages import Unit, units
-from footnote_generation.extractive.question import Kind, Question, read
+from footnote_generation.extractive.passages import Above, Unit, units
+from footnote_generation.extractive.question import Kind, Question, read, without_asking_for_contents
 from footnote_generation.extractive.ranking import Ranked, adds_to, rank
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
@@ -51,19 +51,30 @@ class Draft:
 
 
 class Search:
-    """One question put to its sources; `part` means that it is one of several that another was cut into."""
+    """One question put to its sources; `part` means that it is one of several that another was cut into.
 
-    def __init__(self, question_text: str, sources: Sequence[Source], part: bool = False) -> None:
+    `headings`, None where it names no file, are those that it asks for: then only what stands under them answers.
+    """
+
+    def __init__(
+        self, question_text: str, sources: Sequence[Source], part: bool = False, headings: Set[str] | None = None
+    ) -> None:
         question = read(question_text)
+        if headings is not None:
+            question = without_asking_for_contents(question)
         # Nothing is compared in a part.
         self.question = replace(question, wish=None) if part and question.wish is Intent.COMPARISON else question
         self.sources = sources
+        self.headings = headings
         self._by_number = {source.number: source for source in sources}
         self._rows = cells.Rows(self._by_number)
         found = units(sources, question.language)
         ranked = rank(self.question, found, [source.score for source in sources])
         # A heading is no answer itself, and a sentence that only repeats the question is none either.
         ranked = [item for item in ranked if not item.unit.is_heading and adds_to(self.question, item.unit)]
+        if headings:
+            above = Above(found, self._by_number)
+            ranked = [item for item in ranked if not headings.isdisjoint(above.headings(item.unit))]
         self._ranked = fitting(self.question, ranked, found, self._by_number, self._rows)
         self._comparison = Comparison(self.question, self._ranked, found, self._by_number, self._rows)
         compares = self.question.wish is Intent.COMPARISON

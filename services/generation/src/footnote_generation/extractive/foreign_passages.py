@@ -49,12 +49,11 @@ def find(question_text: str, sources: Sequence[Source]) -> Passage | None:
     question = read(question_text)
     names, wanted = _names(question), named_marks(question)
     for source in sorted(sources, key=lambda one: -one.score):
-        if source.score < LEAST:
+        # What was found first in the question's own language is nearer.
+        if source.score < LEAST or not is_foreign(question, source):
             return None
         names_it = wanted <= marks(source.text) and _holds(source.text, names)
-        if not names_it or not is_foreign(question, source):
-            continue
-        if (found := _passage(question, source)) is not None:
+        if names_it and (found := _passage(question, source)) is not None:
             return found
     return None
 

@@ -131,7 +131,7 @@ class Extractive:
             return _Said("", None if near is None else Place(near.source, near.start, near.end))
         if made.first is not None:
             source = next(source for source in search.sources if source.number == made.first.source)
-            best = made.first if likeness else None
+            best = made.first if likeness or search.headings else None
             if (passage := foreign_passages.of(question, source, best)) is not None:
                 return _Said(pointed(passage, locale))
         return _Said(written(made, locale))
@@ -147,12 +147,25 @@ class Extractive:
 def _prepared(question: str, sources: Sequence[Source], part: bool) -> tuple[Search, str]:
     """Return the search in the sources, and what their sentences are compared with.
 
-    That is "" for a question about a whole file: no sentence is like it, and those that the search put first answer it.
+    That is "" for a question about a whole file, or all under a heading of it: no sentence is like it, and those that
+    the search put first answer it. The name of a file says where to look: it is no word to be found in a sentence.
     """
-    search = Search(question, sources, part)
-    text = search.question.text
-    asked = without_files(text, {source.filename for source in sources})
-    return search, "" if asked != text and intents.seeks_nothing(asked) else asked
+    text, names = read(question).text, {source.filename for source in sources}
+    asked = without_files(text, names)
+    if asked == text:
+        return Search(question, sources, part), asked
+    if intents.seeks_nothing(asked):
+        return Search(question, sources, part), ""
+    headings = _asked_for(asked, sources)
+    return Search(without_files(question, names), sources, part, headings), "" if headings else asked
+
+
+def _asked_for(asked: str, sources: Sequence[Source]) -> frozenset[str]:
+    """Return the headings in a question that has only words that ask besides."""
+    places = (place for source in sources for place in (source.locator, *(one.locator for one in source.anchors)))
+    headings = frozenset(name for place in places for name in place.heading_path)
+    rests = {name: without_files(asked, {name}) for name in headings}
+    return frozenset(name for name, rest in rests.items() if rest != asked and intents.seeks_nothing(rest))
 
 
 def without_files(question: str, names: Set[str]) -> str:
