@@ -30,6 +30,7 @@ CALLS = """Day,Calls - Total,Calls - Urgent,Calls - Urgent at night
 BIRTHS = ";;Total;Girls\n1963;May;10;4\n1963;June;12;7\n1964;May;20;9\n1964;June;22;11\n"
 PUPILS = "班级,姓名,选科,语文,数学\n1,马甲,物理,90,80\n1,马乙,历史,95,60\n3,马丙,物理,95,70\n3,马丁,历史,70,90\n"
 PLAN = "Line;Result 2010;Plan 2014;Plan 2015\n10 - Salaries;50;60;75\n11 - Transfers;30;20;90\n"
+CLASSES = "Order;Class;Amount\nA;3;10\nB;1;20\nC;3;30\nD;2;7\n"
 TOWNS = "Town;Claims\nLyon;7\nNice;5\nBrest;0\nMetz;0\nRegion gesamt;12\n"
 
 
@@ -64,6 +65,7 @@ def compute(tmp_path: Path) -> Compute:
     (PUPILS, "语文最高分是谁？", "zh", "- 马乙: 95\n- 马丙: 95", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "分"),
     (PUPILS, "3班的数学平均分是多少？", "zh", "80", "3班 → 班级"),
+    (CLASSES, "Total amount of orders booked in class 3", "en", ": 40", "booked"),
 ])  # fmt: skip
 def test_what_may_be_left_out_is_said(
     compute: Compute, table: str, question: str, locale: str, said: str, doubt: str
@@ -92,6 +94,15 @@ def test_what_may_be_left_out_is_said(
     (PUPILS, "马甲的体育成绩是多少？", "zh"),
     (PUPILS, "马戊有多少人？", "zh"),
     (PUPILS, "马戊的数学最高？", "zh"),
+    (CLASSES, "Total amount up to class 2?", "en"),
+    (CLASSES, "Total amount above the class 1?", "en"),
+    (CLASSES, "Summe Amount über Class 1", "de"),
+    (CLASSES, "Total amount exceeding class 1", "en"),
+    (CLASSES, "Total amount beyond class 1?", "en"),
+    (GRANTS, "How many beneficiaries outside June 2019?", "en"),
+    (GRANTS, "Total amount beyond Alba", "en"),
+    (GRANTS, "Total amount outside of Alba", "en"),
+    (GRANTS, "Total amount of all but Alba", "en"),
 ])  # fmt: skip
 def test_what_would_change_the_answer_is_not_left_out(compute: Compute, table: str, question: str, locale: str) -> None:
     assert compute(table, question, locale) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from footnote_text.lexical import is_unspaced
 
@@ -21,6 +22,7 @@ from footnote_ingestion.tables.forms import (
     Form,
     alike,
     place_of,
+    same_word,
     tokens,
     units,
 )
@@ -201,6 +203,7 @@ class AskedColumns(AskedRest):
             if self._follows_side(places[0]):
                 continue  # "up to class 3"
             self._take(places, "header")
+            self._numbered_at |= {places[0]}
             for one in list(by_header):  # "items with price 7" name no "Price net"
                 by_header[one] -= set(places)
                 if not by_header[one] or one == column:
@@ -210,10 +213,16 @@ class AskedColumns(AskedRest):
         return found
 
     def _follows_side(self, place: int) -> bool:
-        """Return whether words stand before a place that order in time or size: "after", "up to", "between"."""
-        sides = (self._words.after, self._words.before, self._words.since, self._words.until, self._words.between)
-        every = (tuple(units(phrase)) for phrases in sides for phrase in phrases)
-        return any(self._asked[max(0, place - len(one)) : place] == one for one in every)
+        """Return whether words stand before a place that order in time or size: "after", "up to", "above the"."""
+        sides = (getattr(self._words, one) for one in (*LIMITS, "after", "before", "since", "until", "between"))
+        every = [tuple(units(phrase)) for phrases in sides for phrase in phrases]
+        first = place
+        while first > 0 and self._asked[first - 1] in self._stop:
+            first -= 1
+        return any(
+            all(map(partial(same_word, exact=True), self._asked[end - len(one) : end], one))
+            for end in range(first, place + 1) for one in every if len(one) <= end
+        )  # fmt: skip
 
     def _is_named_at(self, column: int, place: int, by_header: Mapping[int, set[int]]) -> bool:
         """Return whether a place has a whole name of a column, or in scripts without spaces its first character."""

@@ -1,7 +1,7 @@
 """Decides which words of a question that nothing explains may be left out of a computation; the answer says them.
 
 Names, numbers and words that turn the meaning never are, nor a word beside that of a form: a total of one thing is none
-of another. A noun that only says what the rows are may be.
+of another, and "outside" of what follows it none of that. A noun that only says what the rows are may be.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class AskedRest(AskedWords):
     """What remains of a question's words; `counts_unknown` says that the noun which is counted was left out."""
 
     counts_unknown = False
+    _numbered_at: frozenset[int] = frozenset()
+    """Where a column's name begins that stands beside its number: "class 3"."""
 
     def _said(self, said: Mapping[str, int]) -> None:
         """Take the words that add nothing to a question's meaning: of what is counted, those for rows alone."""
@@ -78,6 +80,8 @@ class AskedRest(AskedWords):
         if is_unspaced(self._asked[place][0]):  # one that makes a noun of a form's word, as in "平均分"
             makes_noun = place - 1 in self._of_measures and place + 1 not in unknown
             return makes_noun or (self._is_in_noun_asked_for(place, unknown) and not self._names_rows(spaced=False))
+        if self._taken.get(place + 1) in ("value", "period") or place + 1 in self._numbered_at:
+            return False  # where a preposition stands
         asking = locales.choose(self._language).signals.asking
         content = (
             at for at, word in enumerate(self._asked) if word not in self._stop and not intents.is_one(word, asking)
