@@ -21,8 +21,13 @@ def supported(source: str, answer: str, question: str = "What does delivery of f
 
 @pytest.mark.parametrize(
     "lead",
-    ["The following is not true:", "For members only:", "**Not possible:**", "Until 2010:", "No furniture:", "不对："],
-)
+    [
+        "The following is not true:", "For members only:", "**Not possible:**", "Until 2010:", "No furniture:",
+        "不对：", "Class 12:", "These rules don't apply:", "Nur für Mitglieder:", "Sauf exception :", "❌ Myths:",
+        "Under 45 USD:", "Before the season ends:", "For at least three chairs:",
+        "According to the handbook, this is not possible:",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("mark", ["-", "1."])
 def test_an_introduction_that_may_turn_an_item_leaves_it_unconfirmed(lead: str, mark: str) -> None:
     assert not supported(SHOP, f"{lead}\n\n{mark} Furniture costs 45 EUR [1].\n")
@@ -36,9 +41,37 @@ def test_an_introduction_that_may_turn_an_item_leaves_it_unconfirmed(lead: str, 
         ("Here is the information from the document:\n- Furniture costs 45 EUR [1].", ""),
         ("In Norway:\n- Furniture costs 45 EUR [1].", ""),
         ("The policy covers:\n- Damage by fire [1].", ""),
+        ("**Delivery Costs And Other Key Points:**\n- Furniture costs 45 EUR [1].", ""),
+        ("There are 3 options:\n- Furniture costs 45 EUR [1].", ""),
+        ("What costs 45 EUR:\n- Furniture costs 45 EUR [1].", ""),
         ("- Furniture costs 45 EUR [1].", ""),
         ("Furniture costs 45 EUR [1].", ""),
     ],
 )
 def test_one_that_adds_nothing_leaves_an_item_confirmed(answer: str, question: str) -> None:
     assert supported(SHOP, answer, question)
+
+
+def test_a_name_that_the_source_has_not_leaves_an_item_unconfirmed() -> None:
+    assert not supported(SHOP, "The shop in Sweden says:\n- Furniture costs 45 EUR [1].")
+    assert supported(SHOP, "The shop in Norway says:\n- Furniture costs 45 EUR [1].")
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "To reset the device, follow these steps:", "Here is how to reset the device:", "There are three options:",
+        "You need:", "Here are the main rules for passwords:", "Key points:", "Steps:", "Requirements:", "In summary:",
+        "The documents list the following benefits:", "Benefits include:", "Folgende Regeln gelten:",
+        "Gehen Sie wie folgt vor:", "So setzen Sie das Gerät zurück:", "Laut Handbuch gilt:", "Voici les étapes :",
+        "Please do the following:", "According to the handbook, the following applies:", "Here is the information:",
+        "The most important points are:", "**Step 1:**", "Nach der Anleitung gilt Folgendes:",
+        "Los pasos son:", "Ecco i passaggi:", "Os passos são os seguintes:", "De stappen voor het apparaat:",
+        "Oto kroki:", "Порядок действий:", "步骤如下：", "手順は次のとおりです：",
+    ],
+)  # fmt: skip
+def test_an_ordinary_introduction_leaves_an_item_confirmed(lead: str) -> None:
+    source = "Hold the red button for ten seconds. Wait until the lamp turns green."
+    assert supported(source, f"{lead}\n\n1. Wait until the lamp turns green [1].", "How is it done?")
+    german = "Halten Sie den roten Knopf zehn Sekunden lang. Warten Sie, bis die Lampe grün wird."
+    assert supported(german, f"{lead}\n\n1. Warten Sie, bis die Lampe grün wird [1].", "Wie geht es?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,11 +25,13 @@ from footnote.types.v1.reasons_pb2 import (
 )
 from footnote_text.lexical import fold
 from footnote_text.sentences import QUESTION_MARKS
+from footnote_text.stopwords import STOP_WORDS
 
 from footnote_generation.language import text_language
-from footnote_generation.verification import cells, lead_ins, quoted
+from footnote_generation.language.quantities import Quantity, find
+from footnote_generation.verification import cells, lead_ins, quoted, values, weighing
 from footnote_generation.verification.cells import Named, without_places
-from footnote_generation.verification.evidence import ROOT, Evidence
+from footnote_generation.verification.evidence import ROOT, Evidence, roots
 from footnote_generation.verification.explanations import NONE, ClaimIssue
 from footnote_generation.verification.normalised import folded, tokens
 
@@ -65,7 +68,8 @@ def judge(
     """Return the verdict without a verifier; `lead` introduces the statement, `named` is the place that it names.
 
     `mark` is that of the statement's list item; `spoken` means that it is part of a longer quotation of the answer.
-    What confirms the statement alone counts only if `lead` says no more than the `question` and the headings there.
+    What confirms the statement alone counts only if `lead` has nothing that may turn it and that neither the `question`
+    nor the headings there have.
     """
     if not evidence.text.strip():
         return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, ClaimIssue(CLAIM_REASON_SOURCE_EMPTY), settled=True)
@@ -75,9 +79,12 @@ def judge(
         return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_TOO_LONG), settled=True)
     plain = without_places(statement, evidence.source)
     ways = _ways(plain, evidence)
+    introduced = [f"{lead} {plain}"] if lead else []
+    # Without "According to the manual,".
+    introduction = _ways(introduced[0], evidence)[-1][: -len(plain) or None] if lead else ""
 
     def turned(span: tuple[int, int]) -> bool:
-        return bool(lead) and _says_more(lead, question, evidence, span)
+        return bool(introduction) and _may_turn(introduction, question, evidence, span)
 
     unconfirmed = Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_NOT_READ))
     if named is not None and named.cell:
@@ -92,7 +99,6 @@ def judge(
                     return _of_cell(found, evidence, CLAIM_REASON_OTHER_PLACE, named.label)
                 return _misplaced(named, evidence)
     asks = plain.rstrip(" \"'”»」*_").endswith(QUESTION_MARKS)
-    introduced = [f"{lead} {plain}"] if lead else []
     for said in (*ways, *introduced):
         span = quoted.find(tokens(said, evidence.decimal), asks, evidence.index, mark, spoken=spoken)
         if span is None or (said not in introduced and turned(span)):
@@ -114,19 +120,42 @@ def judge(
     return unconfirmed
 
 
-def _says_more(lead: str, question: str, evidence: Evidence, span: tuple[int, int]) -> bool:
-    """Return whether an answer's own introduction of a list has a word that may turn or narrow what is quoted.
+def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int]) -> bool:
+    """Return whether an answer's own introduction of a list may deny, narrow or date what is quoted.
 
-    Words that only present or link do not, nor do those of the question, of the source's title and of the headings
-    above the place.
+    It may by a word that does so, by a picture that denies, and by a number or name that the source has not; not by
+    words of the question, of the source's title, and of the headings above the place. A single digit or a bare number
+    before a word only counts: "Step 1", "12 options".
     """
     above = (part.heading for part in evidence.index.parts if part.start < span[1] and span[0] < part.end)
     columns = (text for row in evidence.rows for cell in row.cells if cell.start == span[0] for text in cell.headers)
     said = [*folded(tokens(" . ".join([question, *columns]))), *evidence.names]
     known = {fold(word)[:ROOT] for word in (*said, *(token.text for heading in above for token in heading))}
-    left = {word for word in folded(tokens(lead)) if fold(word)[:ROOT] not in known}
-    # A few cells may seem to be in another language than they are.
-    return not any(left <= lead_ins.presenting(one) for one in (evidence.language or "en", text_language.of(lead)))
+    language = text_language.of(lead, evidence.language) or evidence.language or "en"
+    found = tokens(lead, evidence.decimal)
+    if any(unicodedata.category(token.text[0]) == "So" for token in found):
+        return True
+    words = [fold(word) for token in found for word in token.text.replace("n't", " not").split()]
+    turning = lead_ins.turning(language)
+    for size in {len(phrase) for phrase in turning}:
+        for end in range(size, len(words) + 1):
+            phrase = tuple(words[end - size : end])
+            if end + turning.get(phrase, len(words)) <= len(words) and not known.issuperset(w[:ROOT] for w in phrase):
+                return True
+    stated = [one for one in find(lead, language) if not one.spelled and not _counts(one, lead)]
+    if stated and values.missing(stated, [*evidence.quantities, *find(question, language)]):
+        return True
+    common = STOP_WORDS.get(language, frozenset())
+    if language != evidence.language or common.isdisjoint(folded(found)):
+        return False
+    # In a title, "Key Points", capitals show no name.
+    written = [token.text for token in found if token.text[0].isalpha() and token.text.casefold() not in common]
+    is_title = all(word[0].isupper() for word in written)
+    return not is_title and bool(weighing.unknown_name(lead, language, evidence.words | roots(question)))
+
+
+def _counts(number: Quantity, text: str) -> bool:
+    return not number.dimension and (len(number.text) == 1 or text[number.end :].lstrip()[:1].isalpha())
 
 
 def _ways(statement: str, evidence: Evidence) -> list[str]:

@@ -10,6 +10,7 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.stopwords import STOP_WORDS
+from footnote_text.turning import LIMITING
 
 from footnote_generation.verification.normalised import Token, folded, tokens
 
@@ -64,13 +65,25 @@ def says_something(language: str) -> frozenset[str]:
 
 
 @cache
-def presenting(language: str) -> frozenset[str]:
-    """Return the words of a language that only present what follows: "Here is the information from the document:"."""
-    if language not in locales.codes():
-        return frozenset()
-    own = locales.choose(language)
-    words = {word.casefold() for word in own.checks.documents} | set(folded(tokens(own.prompt.intro)))
-    return frozenset(words) | (glues()[language] - says_something(language))
+def turning(language: str) -> Mapping[tuple[str, ...], int]:
+    """Return the phrases, folded, by which a line may deny, limit or date what follows it, and the words after each.
+
+    Those that deny or limit in other languages are among them, unless they are common words of this one. A time has a
+    word after it: at the end of a line "vor" is part of a German verb.
+    """
+    usual = {fold(word) for word in (*_common(language), *glues().get(language, ()))}
+    own = set(LIMITING.get(language, "").split())
+    limits = own.union(*(words.split() for words in LIMITING.values()))
+    found: dict[tuple[str, ...], int] = {(fold(word),): 0 for word in limits if word in own or fold(word) not in usual}
+    if language in locales.codes():
+        known = locales.choose(language)
+        # "Nach" in German presents too: "nach der Anleitung gilt".
+        idle = {fold(word) for text in (*known.checks.glue, *known.checks.leads) for word in folded(tokens(text))}
+        times = (*known.tables.before, *known.tables.after, *known.tables.until)
+        for after, phrases in ((0, (*known.tables.at_least, *known.tables.at_most)), (1, times)):
+            split = (tuple(map(fold, folded(tokens(phrase)))) for phrase in phrases)
+            found.update((phrase, after) for phrase in split if not idle.issuperset(phrase))
+    return found
 
 
 @cache

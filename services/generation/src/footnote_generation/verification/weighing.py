@@ -121,8 +121,12 @@ def _veto(statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evide
     # Words for small numbers occur in names and ages, and for less exact meanings: "the two", "a ten-year-old".
     if lacking := values.missing([one for one in find(statement, language) if not one.spelled], given):
         return lacking[0].text
-    if language in _ALL_NOUNS or any(one.language != language for one in evidence.values()):
+    if any(one.language != language for one in evidence.values()):
         return ""
-    known = frozenset().union(*(one.words for one in evidence.values()))
-    named = (word for word in _NAME.findall(statement) if word[0].isupper())
+    return unknown_name(statement, language, frozenset().union(*(one.words for one in evidence.values())))
+
+
+def unknown_name(text: str, language: str, known: frozenset[str]) -> str:
+    """Return the first name in a text whose roots are not known, "" if none; capitals show none in German."""
+    named = (word for word in _NAME.findall(text) if word[0].isupper() and language not in _ALL_NOUNS)
     return next((name for name in named if not roots(name) <= known), "")

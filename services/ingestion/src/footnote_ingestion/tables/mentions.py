@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
+from footnote_text.turning import LIMITING, ORDERING
 
 from footnote_ingestion.tables import forms, literals
 from footnote_ingestion.tables.asked_numbers import Number, numbers_of
@@ -19,25 +20,7 @@ _LIMITS = ("above", "below")
 SHORTEST_RUN, _SHORTEST_PART = 2, 5
 _COMPOUND = 0.7
 """What a word counts that is a part of one of the question's."""
-TURNING = {
-    # A "t" alone is that of "don't" and "can't".
-    "en": "not t cannot no nor neither never none without except excluding only before after since until between other "
-    "than or versus besides outside apart aside but",
-    "fr": "pas ne n ni sans sauf hors dehors excepte seulement uniquement avant apres depuis jusqu entre autre autres "
-    "que ou",
-    "de": "nicht kein keine keinen keiner keinem keines weder ohne ausser nur vor nach seit bis zwischen andere "
-    "anderen als oder ausserhalb abgesehen",
-    "es": "no ni sin salvo fuera aparte excepto solo solamente antes despues desde hasta entre otro otros otra "
-    "otras que o",
-    "it": "non ne senza fuori tranne eccetto solo soltanto prima dopo da fino tra altri altro altre che o",
-    "pt": "nao nem sem fora exceto salvo so somente apenas antes depois desde ate entre outro outros outras que ou",
-    "nl": "niet geen zonder buiten behalve alleen slechts voor na sinds tot tussen andere dan of",
-    "pl": "nie bez oprócz poza prócz tylko",
-    "ru": "не ни без вне кроме только",
-    "ja": "非 未 除",
-    "ar": "لا ليس ليست غير بدون سوى باستثناء",
-    "zh": "不 没 无 非 未 除 只 仅 前 后 比 或 别",
-}
+TURNING = {code: f"{words} {ORDERING.get(code, '')}" for code, words in LIMITING.items()}
 """Words of the closed classes by which a sentence leaves out, restricts, orders in time or compares."""
 
 _MONTHS = {

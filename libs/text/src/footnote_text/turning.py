@@ -1,0 +1,31 @@
+"""Words of the closed classes that turn what a sentence says, by ISO 639-1 code, separated by spaces."""
+
+from __future__ import annotations
+
+LIMITING = {
+    # A "t" alone is that of "don't" and "can't".
+    "en": "not t cannot no nor neither never none without except excluding only outside apart aside",
+    "fr": "pas ne n ni sans sauf hors excepte seulement uniquement dehors",
+    "de": "nicht kein keine keinen keiner keinem keines weder ohne ausser nur ausserhalb abgesehen",
+    "es": "no ni sin salvo excepto solo solamente fuera aparte",
+    "it": "non senza tranne eccetto solo soltanto fuori",
+    "pt": "nao nem sem exceto salvo so somente apenas fora",
+    "nl": "niet geen zonder behalve alleen slechts buiten",
+    "pl": "nie bez oprócz poza prócz tylko",
+    "ru": "не ни без кроме только вне",
+    "ja": "非 未 除",
+    "ar": "لا ليس ليست غير بدون سوى باستثناء",
+    "zh": "不 没 无 非 未 除 只 仅",
+}
+"""Words by which a sentence denies, leaves out or restricts."""
+ORDERING = {
+    "en": "before after since until between other than or versus besides but",
+    "fr": "avant apres depuis jusqu entre autre autres que ou",
+    "de": "vor nach seit bis zwischen andere anderen als oder",
+    "es": "antes despues desde hasta entre otro otros otra otras que o",
+    "it": "ne prima dopo da fino tra altri altro altre che o",
+    "pt": "antes depois desde ate entre outro outros outras que ou",
+    "nl": "voor na sinds tot tussen andere dan of",
+    "zh": "前 后 比 或 别",
+}
+"""Words by which it orders in time, adds or compares; many have other meanings beside."""
