@@ -33,6 +33,7 @@ from footnote_generation.verification import (
     normalised,
     parts,
     quotations,
+    weighing,
 )
 from footnote_generation.verification import wording as stated
 from footnote_generation.verification.evidence import Evidence
@@ -148,6 +149,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.verification.cells.without_places": lambda t: cells.without_places(t, _SOURCE),
     "footnote_generation.verification.cells.check": lambda t: cells.check(t, _CELLS),
     "footnote_generation.verification.cells.at": lambda t: cells.at(t, [(18, 35)], _SOURCE, _CELLS),
+    "footnote_generation.verification.weighing.unknown_name": lambda t: weighing.unknown_name(t, "en", frozenset()),
     "footnote_generation.verification.judging.judge": lambda t: judging.judge(t, t[:80], _EVIDENCE, None),
     "footnote_generation.verification.layout.of_row": lambda t: list(
         layout.of_row(t, [(0, len(t) // 2), (len(t) // 2, len(t))], ["Item", "Price"], _MARKERS)
@@ -189,6 +191,7 @@ MORE: Mapping[str, Call] = {
     "source: made ready and judged": lambda t: judging.judge(
         "The tracker weighs 12.8 kg.", "", Evidence(Source(number=1, text=t)), None
     ),
+    "statement: below an introduction": lambda t: judging.judge(_STEP.split(". ")[0], t, _EVIDENCE, None),
     "statement: lead-ins": lambda t: list(lead_ins.without(normalised.tokens(t), t, frozenset({"manual"}))),
     "source: other forms of German words": lambda t: forms.others(analyse(f"Bringen Sie {t} mit.", "de"), "de"),
     "source: passage in another language": lambda t: foreign_passages.find(
