@@ -30,9 +30,9 @@ SETS = {
     path.stem: tomllib.loads(path.read_text("utf-8"))
     for path in sorted((Path(__file__).parents[1] / "support" / "followups").glob("*.toml"))
 }
-LEAST = {"de": 6, "en": 8, "es": 9, "fr": 7, "it": 7, "ru": 7}
-"""Turns of ten that are answered right, of each language: 44 of 60. It was 58 before the chance of an answer by words
-alone had to be 0.4: a follow-up brings more words than a sentence says, and the others are refused with an offer.
+LEAST = {"de": 10, "en": 10, "es": 9, "fr": 7, "it": 10, "ru": 8}
+"""Turns of ten that are answered right, of each language: 54 of 60. It was 58 before the chance of an answer by words
+alone had to be 0.4: the others are refused with an offer, none is answered wrong.
 
 Whoever wrote the rules saw the answers of every other conversation (30 of 30 by now) and of the rest totals alone (28).
 """

@@ -53,6 +53,11 @@ class Question:
     subject: tuple[Word, ...] = ()
     before: tuple[Word, ...] = ()
 
+    @property
+    def said(self) -> frozenset[str]:
+        """The stems of its words and of its subject's."""
+        return self.analysed.stems.union(*(word.stems for word in self.subject))
+
 
 def _start(text: str) -> str:
     return rf"(?:^|[,;:(]\s*|\b(?:in|at|on|by|from|to|for|of|with|à|en|de|par|pour|dans|depuis|and|et)\s+)(?:{text})\b"
