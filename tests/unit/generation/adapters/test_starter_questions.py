@@ -109,7 +109,6 @@ async def test_what_no_heading_holds_is_asked_as_before(question: str) -> None:
     ("question", "heading", "text"),
     [
         ("How high is the travel allowance?", "Travel", "The allowance is 40 euros a day."),
-        ("abroad? (travel allowance)", "Abroad", "The travel allowance abroad is 60 euros a day."),
         ("How many days of leave do I have after ten years?", "Leave", "After ten years people have 32 days of leave."),
         ("Who may use class 4 lasers?", "Lasers", "Class 4 lasers may only be used by trained staff."),
         ("What is the internal emergency number?", "Emergencies", "The internal emergency number is 7777."),

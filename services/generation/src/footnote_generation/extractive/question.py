@@ -54,9 +54,9 @@ class Question:
     before: tuple[Word, ...] = ()
 
     @property
-    def said(self) -> frozenset[str]:
-        """The stems of its words and of its subject's."""
-        return self.analysed.stems.union(*(word.stems for word in self.subject))
+    def lent(self) -> frozenset[str]:
+        """The stems of its subject's words."""
+        return frozenset(stem for word in self.subject for stem in word.stems)
 
 
 def _start(text: str) -> str:

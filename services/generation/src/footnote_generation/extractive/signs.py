@@ -189,7 +189,10 @@ def _row(
     above = marks(over)
     in_unit, in_passage = marks(unit.text) | above, marked | above
     spoken = [word for word in unit.analysed.words if word.stems]
-    fresh = [word for word in spoken if question.said.isdisjoint(word.stems)]
+    known = question.analysed.stems
+    if not known.isdisjoint(unit.analysed.stems):
+        known |= question.lent  # what says the subject alone says nothing of what is asked
+    fresh = [word for word in spoken if known.isdisjoint(word.stems)]
     missing_names = any(name and not one for name, one in zip(asked.names, under, strict=True))
     sought = _sought(question, unit.analysed.stems | headings)
     column = cells.asked(question, row)
