@@ -30,9 +30,8 @@ SETS = {
     path.stem: tomllib.loads(path.read_text("utf-8"))
     for path in sorted((Path(__file__).parents[1] / "support" / "followups").glob("*.toml"))
 }
-LEAST = {"de": 10, "en": 10, "es": 9, "fr": 7, "it": 10, "ru": 8}
-"""Turns of ten that are answered right, of each language: 54 of 60. It was 58 before the chance of an answer by words
-alone had to be 0.4: the others are refused with an offer, none is answered wrong.
+LEAST = {"de": 10, "en": 10, "es": 10, "fr": 8, "it": 10, "ru": 10}
+"""Turns of ten that are right by now, of each language: 58 of 60, where 54 were wished for.
 
 Whoever wrote the rules saw the answers of every other conversation (30 of 30 by now) and of the rest totals alone (28).
 """
@@ -106,13 +105,6 @@ NOT_YET = {
     # "alle Sachen" and "Folgendes", "Peux-tu faire" and nothing: refused for want of shared words.
     "Nenne alle Sachen, die man in die Klinik mitbringen soll.",
     "Peux-tu faire un résumé du règlement de la cantine ?",
-    # The chance by words alone is too low.
-    "Can you give me an overview of how the boatyard began?",
-    "Fasse die Geschichte der Klinik am Weiher zusammen.",
-    "Was kostet ein Kaffee?",
-    "Was muss ich in die Klinik mitbringen?",
-    "Gib mir einen Überblick über die Hausordnung der Klinik.",
-    "Darf ich in der Cafeteria mein Handy benutzen?",
 }
 
 

@@ -3,8 +3,7 @@
     PYTHONPATH=tests:tests/bench python -m finder.collect ADDRESS INTO [MORE]
 
 ADDRESS is that of a running deployment, INTO the folder for the files of `finder.fit`. Of each set a collection with e5
-and one with the built-in vectors, which know words, are made and filled by the command line of the checkout, then
-asked. SQuAD-13 and PIAF, which only judge, are read from
+is made and filled by the command line of the checkout, then asked. SQuAD-13 and PIAF, which only judge, are read from
 the shared folder (FOOTNOTE_SHARED); from the folder MORE: XQuAD in four languages (xquad.en.json), SQuAD-it
 (squad-it.json) and a checkout of WikiTableQuestions. For questions in another language than their passages BM25 finds
 the passages by the questions of XQuAD in theirs. What is absent is named and left out.
@@ -95,13 +94,13 @@ def _there(name: str, path: Path | None) -> TypeGuard[Path]:
     return there
 
 
-def fill(address: str, questions: QuestionSet, collection: str, provider: str) -> None:
-    """Make a collection of a set's files with a provider of embeddings, by the command line."""
+def fill(address: str, questions: QuestionSet, collection: str) -> None:
+    """Make a collection of a set's files, by the command line."""
     footnote = [sys.executable, "-m", "footnote_cli.main"]
     with tempfile.TemporaryDirectory() as folder:
         for name, text in questions.files.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
-        create = ["collections", "create", collection, "--set", f"embedding.provider={provider}"]
+        create = ["collections", "create", collection, "--set", "embedding.provider=e5"]
         for arguments in (create, ["ingest", folder, "-c", collection]):
             subprocess.run([*footnote, *arguments], env={**os.environ, "FOOTNOTE_EDGE_ADDRESS": address}, check=True)
 
@@ -149,10 +148,9 @@ def main(address: str, into: Path, more: Path | None) -> None:
     """Write a file a set and way of searching."""
     into.mkdir(parents=True, exist_ok=True)
     for questions in _sets(more):
-        for way, provider in (("e5", "e5"), ("words", "builtin")):
-            collection = f"{questions.name}-{way}"
-            fill(address, questions, collection, provider)
-            asyncio.run(collect(address, questions, collection, into / f"{collection}.gz"))
+        collection = f"{questions.name}-e5"
+        fill(address, questions, collection)
+        asyncio.run(collect(address, questions, collection, into / f"{collection}.gz"))
     if more and all(_there(f"xquad-{one}", more / f"xquad.{one}.json") for one in ("de", "zh", "en", "es")):
         translated(more, into, "de", ["es"])
         translated(more, into, "zh", ["en", "de"])

@@ -1,15 +1,14 @@
-"""Fits the weights of the finder: which sentence answers, by words and likeness to the question, or by words alone.
+"""Fits the weights of the finder: which sentence answers, where an embedding model compares it with the question.
 
     PYTHONPATH=tests:tests/bench python -m finder.fit FOLDER [WEIGHTS.json]
 
-FOLDER has a file a set and way of searching: "squad-13-e5.gz", "xquad-de-words.gz", "xl-en-zh.gz", by `finder.collect`.
-Those searched by words alone fit the weights without likeness, the others those with it. Logistic regression by
-Newton's method: whether a sentence or row holds the answer, from its signs and its likeness to the question by e5, over
-the likeliest by words. Questions that nothing answers are those of the sets, those whose article is left out, those
-whose sentence is taken out of its passage ("gap") or whose column out of its table ("column"). Each prose question is
-asked once more "otherwise": with most of its words unknown, as in a paraphrase, and its likeness as it is. Each set
-weighs the same. SQuAD-13 and PIAF only judge. Printed for each set is what weights fitted on the others are worth on
-it.
+FOLDER has a file a set and way of searching: "squad-13-e5.gz", "xquad-de-e5.gz", "xl-en-zh.gz", by `finder.collect`.
+Logistic regression by Newton's method: whether a sentence or row holds the answer, from its signs and its likeness to
+the question by e5, over the likeliest by words. Questions that nothing answers are those of the sets, those whose
+article is left out, those whose sentence is taken out of its passage ("gap") or whose column out of its table
+("column"). Each prose question is asked once more "otherwise": with most of its words unknown, as in a paraphrase, and
+its likeness as it is. Each set weighs the same. SQuAD-13 and PIAF only judge. Printed for each set is what
+weights fitted on the others are worth on it.
 """
 
 from __future__ import annotations
@@ -71,8 +70,8 @@ class Weights:
         return chances
 
 
-async def cases(path: Path, likeness: EmbeddingLikeness | None) -> list[Case]:
-    """Return the cases of a collected file; without `likeness` their signs are of words alone."""
+async def cases(path: Path, likeness: EmbeddingLikeness) -> list[Case]:
+    """Return the cases of a collected file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [
             await _case(kind, comparison, right, otherwise, likeness)
@@ -115,21 +114,15 @@ def _compared(
 
 
 async def _case(
-    kind: str, comparison: Comparison, right: list[bool], otherwise: bool, likeness: EmbeddingLikeness | None
+    kind: str, comparison: Comparison, right: list[bool], otherwise: bool, likeness: EmbeddingLikeness
 ) -> Case:
-    table = np.zeros((0, len(_signs(likeness is not None))))
-    if right and likeness is None:
-        table = comparison.table(())
-    elif right and likeness is not None:
+    table = np.zeros((0, len(NAMES) + len(LIKENESS)))
+    if right:
         alike = await likeness.of(comparison.question.text, comparison.texts)
         if not alike:
             raise SystemExit("the likeness of sentences needs e5: pip install 'footnote[e5]'")
         table = comparison.table(alike)
     return Case(kind, table, np.array(right, dtype=np.float64), otherwise)
-
-
-def _signs(with_likeness: bool) -> tuple[str, ...]:
-    return (*NAMES, *LIKENESS) if with_likeness else NAMES
 
 
 def _otherwise(question: Question) -> Question | None:
@@ -223,8 +216,9 @@ def report(name: str, weights: Weights, judged: Sequence[Case]) -> None:
         print(line)
 
 
-async def collected(paths: Sequence[Path], likeness: EmbeddingLikeness | None) -> dict[str, list[Case]]:
+async def collected(paths: Sequence[Path]) -> dict[str, list[Case]]:
     """Return the cases of files by set: languages of one set are one."""
+    likeness = EmbeddingLikeness(seconds=math.inf)
     sets: dict[str, list[Case]] = {}
     for path in paths:
         sets.setdefault(_set_of(path), []).extend(await cases(path, likeness))
@@ -235,33 +229,24 @@ def _set_of(path: Path) -> str:
     return path.stem.split("-")[0] if path.stem.startswith("x") else path.stem.rpartition("-")[0]
 
 
-def fitted(way: str, paths: Sequence[Path]) -> dict[str, Any]:
-    """Print what weights of the other sets are worth on each; return those of all: with "likeness" or by "words"."""
-    likeness = EmbeddingLikeness(seconds=math.inf) if way == "likeness" else None
-    sets = asyncio.run(collected(paths, likeness))
-    used = {name: cases for name, cases in sets.items() if name not in JUDGES}
-    for name, judged in sets.items():
-        others = fit([one for other, one in used.items() if other != name])
-        report(f"{name}, {way}, weights of the others", others, judged)
-    found = fit(list(used.values()))
-    signs = zip(_signs(likeness is not None), found.weights, strict=True)
-    return {
-        "fitted_on": sorted(path.stem for path in paths if _set_of(path) not in JUDGES),
-        "constant": round(found.constant, 4),
-        "weights": {name: round(float(weight), 4) for name, weight in signs},
-    }
-
-
 def main(folder: Path, into: Path | None) -> None:
     """Fit and judge on the files of a folder; write the weights fitted on all of them."""
     paths = sorted(folder.glob("*.gz"))
-    words = [path for path in paths if path.stem.endswith("-words")]
-    ways = {"likeness": [path for path in paths if path not in words], "words": words}
-    if not all(ways.values()):
-        raise SystemExit(f"{folder} has no questions collected with e5, or none by words alone; see finder.collect")
-    told = {"fitted_by": "tests/bench/finder/fit.py", **{way: fitted(way, found) for way, found in ways.items()}}
+    sets = asyncio.run(collected(paths))
+    if not sets:
+        raise SystemExit(f"{folder} has no collected questions; see finder.collect")
+    fitted = {name: cases for name, cases in sets.items() if name not in JUDGES}
+    for name, judged in sets.items():
+        report(f"{name}, weights of the others", fit([one for other, one in fitted.items() if other != name]), judged)
+    found = fit(list(fitted.values()))
     if into is not None:
-        into.write_text(json.dumps(told, indent=1) + "\n")
+        signs = zip((*NAMES, *LIKENESS), found.weights, strict=True)
+        rounded = {name: round(float(weight), 4) for name, weight in signs}
+        told = {
+            "fitted_by": "tests/bench/finder/fit.py",
+            "fitted_on": sorted(path.stem for path in folder.glob("*.gz") if _set_of(path) not in JUDGES),
+        }
+        into.write_text(json.dumps({**told, "constant": round(found.constant, 4), "weights": rounded}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from footnote_edge.audit import events
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
 from footnote_generation.answering import addresses, markup, model_verifier, policy, summary
-from footnote_generation.extractive import compose, foreign_passages, forms, nearest, provider
+from footnote_generation.extractive import compose, foreign_passages, forms, provider
 from footnote_generation.language import phrases as answer_phrases
 from footnote_generation.language import quantities, text_language
 from footnote_generation.language.cldr import writing
@@ -170,7 +170,7 @@ ARGUMENTS: Mapping[str, Call] = {
         summary.not_found_part(t, "Why?"),
         summary.not_found_part(f"I don't know. {t}", "Why?"),
     ),
-    "footnote_generation.extractive.nearest.by_words": lambda t: nearest.by_words(t, [_SOURCE]),
+    "footnote_generation.answering.summary.nearest": lambda t: summary.nearest(t, [_SOURCE], "en"),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),

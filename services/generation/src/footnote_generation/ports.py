@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.answer_pb2 import ChatMessage, Source
@@ -61,20 +61,11 @@ class Thought:
     text: str
 
 
-class Place(NamedTuple):
-    """A stretch of a source, counted in its characters."""
-
-    source: int
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, slots=True)
 class Finished:
     """The regular end of an answer; tokens are None when the provider does not say.
 
-    `left_out` names requested settings that the model does not take. `nearest` is the passage to offer where the answer
-    is that none answers; None leaves its choice to the caller.
+    `left_out` names requested settings that the model does not take.
     """
 
     stop: Stop = Stop.COMPLETE
@@ -83,7 +74,6 @@ class Finished:
     model: str = ""
     refusal: bool = False
     left_out: Sequence[str] = ()
-    nearest: Place | None = None
 
 
 ModelEvent = Words | Thought | Finished

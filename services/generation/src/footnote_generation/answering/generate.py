@@ -357,7 +357,8 @@ class Generator:
         read = len(text) + sum(len(message.text) for message in state.request.messages)
         answer = await off_loop(read, self._sum_up, state, provider, bill, finished, checked)
         if answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
-            offered = await asyncio.to_thread(nearest, state.request, finished.nearest)
+            request = state.request
+            offered = await asyncio.to_thread(nearest, request.question, request.sources, request.locale)
             if offered is not None:
                 answer.nearest.CopyFrom(offered)
         return answer

@@ -30,9 +30,12 @@ from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NOT_READ
 from footnote_kit.degradations import degradation
 
-from footnote_generation.extractive.nearest import by_words
+from footnote_generation.extractive.foreign_passages import LEAST
+from footnote_generation.extractive.passages import units
+from footnote_generation.extractive.question import read
+from footnote_generation.extractive.ranking import rank
 from footnote_generation.language import phrases
-from footnote_generation.ports import Finished, ModelRequest, Place, Stop
+from footnote_generation.ports import Finished, ModelRequest, Stop
 from footnote_generation.verification.citing import quotation
 from footnote_generation.verification.claims import segment, states_something
 
@@ -96,16 +99,20 @@ def finish_reason(
     return FINISH_REASON_ANSWERED if request.sources else FINISH_REASON_ANSWERED_WITHOUT_SOURCES
 
 
-def nearest(request: ModelRequest, chosen: Place | None) -> Citation | None:
-    """Return a quotation of the sentence or row nearest to a question, `chosen` by the model or by words; or None."""
-    sources = {source.number: source for source in request.sources}
-    if chosen is None:
-        unit = by_words(request.question, request.sources)
-        if unit is None:
-            return None
-        chosen = Place(unit.source, unit.start, unit.end)
-    span = TextSpan(start=chosen.start, end=chosen.end)
-    return quotation(sources[chosen.source], chosen.start, chosen.end, span, request.locale)
+def nearest(question_text: str, sources: Sequence[Source], locale: str) -> Citation | None:
+    """Return the sentence or row that is nearest to a question, with its place; None where none is near.
+
+    One is near if it or its surroundings share a word with the question, or if the search says so of its passage.
+    """
+    question = read(question_text)
+    found = units(sources, question.language)
+    by_number = {source.number: source for source in sources}
+    for item in rank(question, found, [source.score for source in sources]):
+        source = by_number[item.unit.source]
+        if not item.unit.is_heading and (item.covered > 0 or source.score >= LEAST):
+            start, end = item.unit.start, item.unit.end
+            return quotation(source, start, end, TextSpan(start=start, end=end), locale)
+    return None
 
 
 def not_found_part(text: str, question: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import Source
@@ -11,12 +11,13 @@ from footnote_text.intents import Intent
 from footnote_text.sentences import begins_anaphorically
 from footnote_text.tables import Cell, Row
 
-from footnote_generation.extractive import cells, meaning, nearest, pairs
+from footnote_generation.extractive import cells, meaning, pairs
 from footnote_generation.extractive.cells import asked_cells
+from footnote_generation.extractive.confidence import confidence, signs
 from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
-from footnote_generation.extractive.passages import Above, Unit, units
-from footnote_generation.extractive.question import Kind, Question, read, without_asking_for_contents
+from footnote_generation.extractive.passages import Unit, units
+from footnote_generation.extractive.question import Kind, Question, read
 from footnote_generation.extractive.ranking import Ranked, adds_to, rank
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
@@ -38,7 +39,7 @@ class Draft:
 
     `wish` is what was asked for beyond a passage. `groups`, where there are any, are the sentences as passages: a
     paragraph, a row, an item each; `more` is how many further lines a long passage has. `first` is the best sentence
-    where there are none. `nearest` is the sentence to offer where `support` is too low, None where none is near.
+    where there are none.
     """
 
     sentences: tuple[tuple[str, int], ...]
@@ -47,34 +48,23 @@ class Draft:
     groups: tuple[tuple[tuple[str, int], ...], ...] = ()
     more: int = 0
     first: Unit | None = None
-    nearest: Unit | None = None
 
 
 class Search:
-    """One question put to its sources; `part` means that it is one of several that another was cut into.
+    """One question put to its sources; `part` means that it is one of several that another was cut into."""
 
-    `headings`, None where it names no file, are those that it asks for: then only what stands under them answers.
-    """
-
-    def __init__(
-        self, question_text: str, sources: Sequence[Source], part: bool = False, headings: Set[str] | None = None
-    ) -> None:
+    def __init__(self, question_text: str, sources: Sequence[Source], part: bool = False) -> None:
         question = read(question_text)
-        if headings is not None:
-            question = without_asking_for_contents(question)
         # Nothing is compared in a part.
         self.question = replace(question, wish=None) if part and question.wish is Intent.COMPARISON else question
         self.sources = sources
-        self.headings = headings
         self._by_number = {source.number: source for source in sources}
         self._rows = cells.Rows(self._by_number)
         found = units(sources, question.language)
         ranked = rank(self.question, found, [source.score for source in sources])
+        self._support = support(self.question, ranked, found) if ranked else 0.0
         # A heading is no answer itself, and a sentence that only repeats the question is none either.
         ranked = [item for item in ranked if not item.unit.is_heading and adds_to(self.question, item.unit)]
-        if headings:
-            above = Above(found, self._by_number)
-            ranked = [item for item in ranked if not headings.isdisjoint(above.headings(item.unit))]
         self._ranked = fitting(self.question, ranked, found, self._by_number, self._rows)
         self._comparison = Comparison(self.question, self._ranked, found, self._by_number, self._rows)
         compares = self.question.wish is Intent.COMPARISON
@@ -94,35 +84,19 @@ class Search:
             both = tuple((_plain(unit.text), unit.source) for unit in self._pair)
             return Draft(both, 1.0, question.wish, tuple((one,) for one in both))
         ranked = self._comparison.ranked(likeness) if likeness else self._ranked
-        trusted = ranked if likeness else self._comparison.trusted()
-        near = nearest.first(ranked, self._by_number)
         passages = show(question, ranked, self._by_number)
         if passages is not None:
             groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
-            within = _within(trusted, passages)
-            sure = meaning.support(question, within, by_words=not likeness, led_in=question.wish is not None)
-            shown = tuple(one for group in groups for one in group)
-            return Draft(shown, sure, question.wish, groups, passages.more, nearest=near)
+            sure = meaning.support(question, _within(ranked, passages)) if likeness else self._support
+            return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
         if likeness:
             chosen = _choose(question, ranked, 2, meaning.share(ranked[0].score))
         else:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
-        places = {(item.unit.source, item.unit.place) for item in chosen}
-        trusted = [item for item in trusted if (item.unit.source, item.unit.place) in places]
+        sure = meaning.support(question, chosen) if likeness else self._support
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
-        sure = meaning.support(question, trusted, by_words=not likeness, led_in=wish is not None)
-        if not likeness and self._is_named_cell(chosen[0].unit):
-            sure = 1.0
         sentences = tuple((self._tidy(item.unit, item is chosen[0]), item.unit.source) for item in chosen)
-        return Draft(sentences, sure, wish, first=chosen[0].unit, nearest=near)
-
-    def _is_named_cell(self, unit: Unit) -> bool:
-        """Return whether a question names the column and, alone among those compared, the row: its cell answers."""
-        row = self._rows.of(unit)
-        if row is None or not shorten(row, self.question):
-            return False
-        named = [one for one in self._comparison.complete() if self._rows.of(one) is not None]
-        return named == [unit]
+        return Draft(sentences, sure, wish, first=chosen[0].unit)
 
     def _tidy(self, unit: Unit, first: bool) -> str:
         source = self._by_number[unit.source].text if first else ""
@@ -141,6 +115,11 @@ def _within(ranked: Sequence[Ranked], passages: Shown) -> list[Ranked]:
         for text, number in group:
             texts[number] = f"{texts.get(number, '')}\n{text}"
     return [item for item in ranked if item.unit.text.strip() in texts.get(item.unit.source, "")]
+
+
+def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
+    """How sure it is that the sources answer the question at all, 0 to 1: the best of the first few sentences."""
+    return max(confidence(signs(question, item, found, item.source_covered)) for item in ranked[:3])
 
 
 def _choose(question: Question, ranked: Sequence[Ranked], limit: int, share: float) -> list[Ranked]:

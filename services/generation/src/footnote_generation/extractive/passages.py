@@ -265,18 +265,17 @@ class Above:
         """Return all of it as one text."""
         source = self._sources[unit.source]
         columns = dict.fromkeys(cell.header for cell in unit.cells if cell.header)
-        titles = [source.title, source.filename, source.locator.sheet.sheet, *self.headings(unit)]
+        titles = [source.title, source.filename, source.locator.sheet.sheet, *self._headings(unit)]
         return " . ".join([*titles, *columns])
 
     def behind(self, unit: Unit) -> str:
         """Return a sentence or row behind its title and headings, as it is compared in meaning."""
         source = self._sources[unit.source]
-        titles = [source.title, source.locator.sheet.sheet, *self.headings(unit)]
+        titles = [source.title, source.locator.sheet.sheet, *self._headings(unit)]
         lead = " ".join(dict.fromkeys(one for one in titles if one))
         return f"{lead[:_LONGEST_LEAD]}: {unit.text}"[:_LONGEST]
 
-    def headings(self, unit: Unit) -> list[str]:
-        """Return the headings alone, the outermost first; "" where a line above it is none."""
+    def _headings(self, unit: Unit) -> list[str]:
         source = self._sources[unit.source]
         inner = [
             one.locator.heading_path[-1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,21 +20,13 @@ from footnote_text.locales import Locale
 from footnote_generation.extractive import foreign_passages, question_parts, table_reading
 from footnote_generation.extractive.compose import Draft, Search
 from footnote_generation.extractive.question import read
-from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Place, Stop, Words
+from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Stop, Words
 
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
 
 _PIECE = 60
 _READING_SECONDS = 1.0
 """How long a question over tables may wait for vectors, most of it for names of columns that are not known yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """An answer as Markdown, and the passage to offer where it is that none answers."""
-
-    text: str
-    nearest: Place | None = None
 
 
 class Extractive:
@@ -53,8 +44,7 @@ class Extractive:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Write the answer a few words at a time: it is there as a whole, and each piece costs its caller a message."""
-        said = await self._answer(request)
-        text = said.text
+        text = await self._answer(request)
         budget = request.max_tokens
         stop = Stop.COMPLETE
         if tokens.count(text) > budget:
@@ -66,29 +56,22 @@ class Extractive:
         for piece in pieces(text):
             yield Words(piece)
         # No prompt was read, so none is charged.
-        yield Finished(
-            stop,
-            prompt_tokens=0,
-            completion_tokens=tokens.count(text),
-            model=self.default_model,
-            nearest=said.nearest,
-        )
+        yield Finished(stop, prompt_tokens=0, completion_tokens=tokens.count(text), model=self.default_model)
 
-    async def _answer(self, request: ModelRequest) -> _Said:
+    async def _answer(self, request: ModelRequest) -> str:
         locale = locales.choose(request.locale)
         if request.documents_unavailable:
-            return _Said(locale.replies.unavailable)
+            return locale.replies.unavailable
         if request.without_sources:
-            return _Said(locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting)
+            return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
         asked = question_parts.of(request.question)
         said = [await self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
-        texts = [one.text for one in said]
-        if not any(texts):
-            return _Said(locale.not_found, said[0].nearest)
+        if not any(said):
+            return locale.not_found
         if len(asked) == 1:
-            return said[0]
+            return "".join(said)
         names = [name for name, _ in asked]
-        return _Said(joined(names, texts, locale, compares=read(request.question).wish is Intent.COMPARISON))
+        return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON)
 
     @property
     def reads_tables(self) -> bool:
@@ -109,32 +92,24 @@ class Extractive:
         by_part = dict(zip(parts, of_parts, strict=True))
         return table_reading.reading(made.question, words, of_words, headers, of_headers, made.cosines, by_part)
 
-    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> _Said:
-        """Return the answer to one question as Markdown, "" and the nearest passage where none answers."""
+    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
+        """Return the answer to one question as Markdown, "" where no passage answers."""
         search, asked = await asyncio.to_thread(_prepared, question, sources, part)
         likeness = await self._likeness.of(asked, search.texts) if self._likeness and asked else None
-        # Whatever a file says answers the question what it says.
-        threshold = self._threshold if asked else 0.0
-        return await asyncio.to_thread(self._written, question, search, likeness, threshold, locale)
+        return await asyncio.to_thread(self._written, question, search, likeness, locale)
 
-    @staticmethod
-    def _written(
-        question: str, search: Search, likeness: Sequence[float] | None, threshold: float, locale: Locale
-    ) -> _Said:
+    def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
         made = search.draft(likeness or ())
-        if not made.sentences or made.support < threshold:
+        if not made.sentences or made.support < self._threshold:
             # Likeness compares across languages; without it, the search's score of a passage is all there is.
             passage = foreign_passages.find(question, search.sources) if likeness is None else None
-            if passage is not None:
-                return _Said("", Place(passage.source.number, passage.start, passage.end))
-            near = made.nearest
-            return _Said("", None if near is None else Place(near.source, near.start, near.end))
+            return "" if passage is None else pointed(passage, locale)
         if made.first is not None:
             source = next(source for source in search.sources if source.number == made.first.source)
-            best = made.first if likeness or search.headings else None
+            best = made.first if likeness else None
             if (passage := foreign_passages.of(question, source, best)) is not None:
-                return _Said(pointed(passage, locale))
-        return _Said(written(made, locale))
+                return pointed(passage, locale)
+        return written(made, locale)
 
     async def health(self) -> Mapping[str, Any]:
         """Answer that all is well: there is nothing that could fail."""
@@ -147,25 +122,12 @@ class Extractive:
 def _prepared(question: str, sources: Sequence[Source], part: bool) -> tuple[Search, str]:
     """Return the search in the sources, and what their sentences are compared with.
 
-    That is "" for a question about a whole file, or all under a heading of it: no sentence is like it, and those that
-    the search put first answer it. The name of a file says where to look: it is no word to be found in a sentence.
+    That is "" for a question about a whole file: no sentence is like it, and those that the search put first answer it.
     """
-    text, names = read(question).text, {source.filename for source in sources}
-    asked = without_files(text, names)
-    if asked == text:
-        return Search(question, sources, part), asked
-    if intents.seeks_nothing(asked):
-        return Search(question, sources, part), ""
-    headings = _asked_for(asked, sources)
-    return Search(without_files(question, names), sources, part, headings), "" if headings else asked
-
-
-def _asked_for(asked: str, sources: Sequence[Source]) -> frozenset[str]:
-    """Return the headings in a question that has only words that ask besides."""
-    places = (place for source in sources for place in (source.locator, *(one.locator for one in source.anchors)))
-    headings = frozenset(name for place in places for name in place.heading_path)
-    rests = {name: without_files(asked, {name}) for name in headings}
-    return frozenset(name for name, rest in rests.items() if rest != asked and intents.seeks_nothing(rest))
+    search = Search(question, sources, part)
+    text = search.question.text
+    asked = without_files(text, {source.filename for source in sources})
+    return search, "" if asked != text and intents.seeks_nothing(asked) else asked
 
 
 def without_files(question: str, names: Set[str]) -> str:

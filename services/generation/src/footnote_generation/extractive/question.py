@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 
@@ -52,11 +52,6 @@ class Question:
     wish: Intent | None = None
     subject: tuple[Word, ...] = ()
     before: tuple[Word, ...] = ()
-
-    @property
-    def lent(self) -> frozenset[str]:
-        """The stems of its subject's words."""
-        return frozenset(stem for word in self.subject for stem in word.stems)
 
 
 def _start(text: str) -> str:
@@ -131,10 +126,6 @@ ASKING_CHINESE = re.compile(
 
 # "Wie hoch", "hoe lang": the adjective of a dimension says what is measured, and the answer rather a number.
 _DEGREE = {
-    "en": re.compile(
-        r"(?i)\bhow\s+(high|low|tall|deep|long|short|broad|wide|far|near|close|big|large|small|thick|thin|heavy|light|old|young"
-        r"|new|fast|quick|quickly|slow|slowly|early|late|soon|often|frequently|expensive|cheap|warm|hot|cold|strong|loud|bright|good)\b"
-    ),
     "de": re.compile(
         r"(?i)\bwie\s+(hoch|tief|lang|lange|kurz|breit|weit|nah|groß|klein|dick|schwer|leicht|alt|jung|neu|schnell|langsam"
         r"|früh|spät|oft|häufig|viel|viele|wenig|teuer|billig|warm|heiß|kalt|stark|laut|hell|gut)\b"
@@ -172,14 +163,6 @@ def read(text: str) -> Question:
     if not about:
         about, subject = subject, ()
     return Question(text, language, kind, analysed, about, sought, wish, subject, before)
-
-
-def without_asking_for_contents(question: Question) -> Question:
-    """Return a question that names a file without the words that ask what stands there: "say", "describe"."""
-    locale = locales.known(question.language)
-    phrases = locale.signals.contents if locale else ()
-    about = tuple(word for word in question.about if not intents.is_one(word.text, phrases))
-    return replace(question, about=about or question.about)
 
 
 def _beside(text: str, language: str, own: Set[str]) -> tuple[Word, ...]:

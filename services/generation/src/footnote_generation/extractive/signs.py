@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Source
@@ -69,16 +69,9 @@ class _Asked:
 
 
 def signs(
-    question: Question,
-    found: Sequence[Unit],
-    sources: Mapping[int, Source],
-    tables: cells.Rows | None = None,
-    places: Sequence[int] | None = None,
+    question: Question, found: Sequence[Unit], sources: Mapping[int, Source], tables: cells.Rows | None = None
 ) -> Table:
-    """Return the signs NAMES of each sentence or row, of those at `places` alone where it is given.
-
-    Shape (sentences, signs); the others count for the signs beside them.
-    """
+    """Return the signs NAMES of each sentence or row: shape (sentences, signs)."""
     asked = _asked(question, found)
     top = max((source.score for source in sources.values()), default=0.0) or 1.0
     anywhere = frozenset[str]().union(*(unit.around for unit in found))
@@ -90,31 +83,25 @@ def signs(
     by_source: dict[int, frozenset[int]] = {}
     for unit in found:
         by_source[unit.source] = by_source.get(unit.source, frozenset()) | unit.groups
-    marked = {number: marks(source.text) for number, source in sources.items()}
-    places = range(len(found)) if places is None else places
-    said = [_spoken(asked, unit, above(unit)) for unit in found]
     rows = [
         _row(
             question,
             asked,
-            found[at],
-            said[at],
-            rows_of.of(found[at]),
-            sources[found[at].source],
-            above(found[at]),
+            unit,
+            rows_of.of(unit),
+            sources[unit.source],
+            above(unit),
             top,
             everywhere,
             wanted,
-            marked[found[at].source],
-            by_source[found[at].source],
+            by_source[unit.source],
         )
-        for at in places
+        for unit in found
     ]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(SIGNS) - _BESIDE)
-    own = np.array([_share(one.own, asked.weights) for one in said])
-    over = np.array([_share(one.under, asked.weights) for one in said])
+    table = np.array(rows, dtype=np.float64).reshape(len(found), len(SIGNS) - _BESIDE)
+    own, over = table[:, SIGNS.index("own")], table[:, SIGNS.index("above")]
     beside = np.stack([_lead(own), _lead(over), _order(own), (over[None, :] >= over[:, None] - 0.05).sum(1) / 10], 1)
-    table = np.concatenate([table, beside[list(places)]], 1)
+    table = np.concatenate([table, beside], 1)
     again = table[:, [SIGNS.index(name) for name in _OF_ROWS]]
     return np.concatenate([table, again * table[:, [SIGNS.index("row")]]], 1)
 
@@ -153,46 +140,28 @@ def _missing(said: Sequence[float], asked: _Asked) -> float:
     return max((weight for one, weight in zip(said, asked.weights, strict=True) if not one), default=0.0) / asked.rarest
 
 
-class _Spoken(NamedTuple):
-    """How far a sentence says each word of a question: itself, or with its headings, whose stems are here too."""
-
-    own: Sequence[float]
-    under: Sequence[float]
-    headings: frozenset[str]
-
-
-def _spoken(asked: _Asked, unit: Unit, over: str) -> _Spoken:
-    headings = analyse(over, unit.language).stems | unit.context
-    own = _said(asked, unit.analysed.stems, unit.groups)
-    return _Spoken(own, _most(own, _said(asked, headings, _groups(headings))), headings)
-
-
 def _row(
     question: Question,
     asked: _Asked,
     unit: Unit,
-    said: _Spoken,
     row: Row | None,
     source: Source,
     over: str,
     top: float,
     everywhere: Sequence[float],
     wanted: frozenset[str],
-    marked: frozenset[str],
     groups: frozenset[int],
 ) -> list[float]:
-    own, under, headings = said
+    headings = analyse(over, unit.language).stems | unit.context
+    own = _said(asked, unit.analysed.stems, unit.groups)
+    under = _most(own, _said(asked, headings, _groups(headings)))
     near = _most(under, _said(asked, unit.before | unit.after, frozenset()))
     passage = _most(under, _said(asked, unit.around, groups))
     named = [float(name) for name in asked.names]
     ones = [1.0] * len(own)
-    above = marks(over)
-    in_unit, in_passage = marks(unit.text) | above, marked | above
+    in_unit, in_passage = marks(f"{unit.text} . {over}"), marks(f"{source.text} . {over}")
     spoken = [word for word in unit.analysed.words if word.stems]
-    known = question.analysed.stems
-    if not known.isdisjoint(unit.analysed.stems):
-        known |= question.lent  # what says the subject alone says nothing of what is asked
-    fresh = [word for word in spoken if known.isdisjoint(word.stems)]
+    fresh = [word for word in spoken if question.analysed.stems.isdisjoint(word.stems)]
     missing_names = any(name and not one for name, one in zip(asked.names, under, strict=True))
     sought = _sought(question, unit.analysed.stems | headings)
     column = cells.asked(question, row)
