@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from footnote_kit.admission.token_bucket import TokenBucket
 from footnote_kit.front.frames import Tally, Violation
-from footnote_kit.net import is_loopback
 
 RESET_COST = 3.0
 """The cost of a cancelled call, in calls: the server has begun to work on it."""
@@ -37,14 +36,17 @@ ENDED_COST = 16.0
 MAX_DEBT = 64.0
 """The largest debt of an address, in connections, which bounds the wait of new ones."""
 
+PROBES = frozenset({"127.0.0.1", "::1"})
+"""The addresses from which a probe inside a pod or container asks."""
+
 
 @dataclass(frozen=True, slots=True)
 class FrontLimits:
     """The limits of one front proxy; times in seconds."""
 
     connections: int = 512
-    """The most connections of all other machines together. Those of this machine, such as an orchestrator's probe, are
-    not counted: a crowd of idle strangers must not make it take the service for dead."""
+    """The most connections in total. `PROBES` get in beyond them: a crowd of idle strangers must not make an
+    orchestrator's probe take the service for dead."""
     connections_per_peer: int = 128
     """The most connections of one address, or of one IPv6 network of 64 bits. A quarter of them may begin in a
     second, at least 16."""
@@ -184,17 +186,17 @@ class Peers:
         """Count a new connection of an address; return None when there are too many."""
         known = self._known.get(name)
         most = known is not None and known.connections >= self.limits.connections_per_peer
-        if most or (self.connections >= self.limits.connections and not is_loopback(name)):
+        if most or (self.connections >= self.limits.connections and name not in PROBES):
             return None
         if known is None:
             known = self._known[name] = self._new()
         known.connections += 1
-        self.connections += not is_loopback(name)
+        self.connections += 1
         return known
 
     def leave(self, name: str) -> None:
         """Remove a connection, and addresses whose state is no longer needed."""
-        self.connections -= not is_loopback(name)
+        self.connections -= 1
         self._known[name].connections -= 1
         # Other addresses may have recovered too; checking two per departure keeps the table small.
         now = self.clock()

@@ -64,8 +64,7 @@ async def of_conversation(
     origins = set[Origin]().union(*(await messages.origins.of(ids)).values())
     about = together({id(one): one for one in map(found.each.__getitem__, ids)}.values())
     texts = [ChatMessage(role=one.role, text=one.text) for one in kept]
-    withheld = any(one.id in found.gone for one in earlier.messages if one.role == MESSAGE_ROLE_ASSISTANT)
-    return EarlierMessages(texts, ids, origins, about, earlier.whole and not withheld)
+    return EarlierMessages(texts, ids, origins, about, earlier.whole)
 
 
 async def given(
