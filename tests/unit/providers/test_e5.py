@@ -194,6 +194,15 @@ async def test_a_killed_process_is_started_again_and_loses_nothing(own: E5Embedd
     assert own._process.starts >= 2
 
 
+async def test_what_a_caller_waits_for_comes_before_passages_and_is_the_same(model: E5Embeddings) -> None:
+    passages = [f"{text} {number}. " * 40 for number, text in enumerate(SENTENCES.values())]
+    indexing = asyncio.create_task(model.embed_documents(passages))
+    waited = await model.embed_sentences(list(SENTENCES.values()))
+    assert not indexing.done()
+    await indexing
+    assert np.allclose(waited, await model.embed_documents(list(SENTENCES.values())), atol=1e-6)
+
+
 async def test_files_are_made_once_and_whole(made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     before = made[0].stat().st_mtime_ns
     assert files.find(made[0].parent.parent) == made

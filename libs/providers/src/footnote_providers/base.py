@@ -42,6 +42,15 @@ class KnowsItsCosines(Protocol):
 
 
 @runtime_checkable
+class EmbedsSentences(Protocol):
+    """An embedder that gives texts that a caller waits for precedence over passages that are being indexed."""
+
+    async def embed_sentences(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts as `embed_documents` embeds passages: shape (n, dimensions)."""
+        ...
+
+
+@runtime_checkable
 class EmbeddingProvider(Protocol):
     """Turns texts into vectors of length 1, so that their inner product is the cosine.
 
@@ -112,6 +121,12 @@ class HoldsItsWeight(Protocol):
     def holds_weight(self) -> bool:
         """Return whether the weight is fixed."""
         ...
+
+
+async def embed_waited_for(provider: EmbeddingProvider, texts: Sequence[str]) -> Vectors:
+    """Embed passages, at most `max_batch`, before those of indexing where the provider tells them apart."""
+    embed = provider.embed_sentences if isinstance(provider, EmbedsSentences) else provider.embed_documents
+    return await embed(texts)
 
 
 def normalized(vectors: Vectors) -> Vectors:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from footnote_providers.base import Cosines, Health, Vectors
 from footnote_providers.e5.process import EmbeddingProcess
-from footnote_providers.e5.worker import PASSAGES, QUERIES
+from footnote_providers.e5.worker import PASSAGES, QUERIES, SENTENCES
 
 MODEL = "multilingual-e5-small"
 DIMENSIONS = 384
@@ -49,12 +49,19 @@ class E5Embeddings:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed passages: shape (n, 384), in the order given."""
+        return await self._embed(PASSAGES, texts)
+
+    async def embed_sentences(self, texts: Sequence[str]) -> Vectors:
+        """Embed what an answer waits for, before passages: the same vectors."""
+        return await self._embed(SENTENCES, texts)
+
+    async def _embed(self, kind: int, texts: Sequence[str]) -> Vectors:
         # similar lengths together need little padding
         order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
         vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         for start in range(0, len(order), _TOGETHER):
             rows = order[start : start + _TOGETHER]
-            vectors[rows] = await self._process.embed(PASSAGES, [texts[row] for row in rows], DIMENSIONS)
+            vectors[rows] = await self._process.embed(kind, [texts[row] for row in rows], DIMENSIONS)
         return vectors
 
     async def embed_query(self, text: str) -> Vectors:

@@ -1,7 +1,8 @@
 """The embedding process: reads texts from stdin, writes vectors to stdout, and ends when stdin does.
 
-Questions have a thread of their own, so that they do not wait for earlier passages. Each batch of passages runs on one
-thread, several batches side by side: threads that share a batch wait for each other at every operator.
+Questions and what else a caller waits for have threads of their own, so that they do not wait for earlier passages.
+Each batch of texts runs on one thread, several batches side by side: threads that share a batch wait for each other at
+every operator.
 
 Both ends speak one protocol over two pipes. A request is a header and its texts as JSON. A response is a header and
 the vectors as float32 rows, or for `FAILED` the reason as UTF-8. Both headers hold the request's number, its kind or
@@ -28,13 +29,13 @@ from footnote_providers.e5.pieces import Pieces
 from footnote_providers.onnx_local import OnnxEmbeddings, Settings, cores
 
 HEADER = struct.Struct("<IBI")
-QUERIES, PASSAGES = 0, 1
+QUERIES, PASSAGES, SENTENCES = 0, 1, 2
 DONE, FAILED = 0, 1
 READY = 0
 """The number of the first response, which needs no request: the model is loaded."""
 
 
-PREFIXES = {QUERIES: "query: ", PASSAGES: "passage: "}
+PREFIXES = {QUERIES: "query: ", PASSAGES: "passage: ", SENTENCES: "passage: "}
 _MOST_MEMORY = 4 << 30
 _LOWER_PRIORITY = 5
 _BATCH = 2
@@ -49,7 +50,7 @@ class _Worker:
         self._output = output
         self._writing = threading.Lock()
         self._threads = {kind: ThreadPoolExecutor(max_workers=1) for kind in PREFIXES}
-        self._batches = ThreadPoolExecutor(max_workers=threads or cores())
+        self._batches = {kind: ThreadPoolExecutor(max_workers=threads or cores()) for kind in (PASSAGES, SENTENCES)}
 
     def serve(self, source: BinaryIO) -> None:
         """Serve requests until the input ends."""
@@ -61,8 +62,7 @@ class _Worker:
 
     def _answer(self, number: int, kind: int, texts: list[str]) -> None:
         try:
-            beside = self._batches if kind == PASSAGES else None
-            vectors = self._model.encode([PREFIXES[kind] + text for text in texts], beside, _BATCH)
+            vectors = self._model.encode([PREFIXES[kind] + text for text in texts], self._batches.get(kind), _BATCH)
             self._write(number, DONE, vectors.tobytes())
         except Exception as error:  # the libraries raise bare exceptions; the parent turns them into a typed one
             self._write(number, FAILED, type(error).__name__.encode())

@@ -8,6 +8,7 @@ import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.registration import Wanted
 from footnote_providers import registry
+from footnote_providers.base import embed_waited_for
 
 from footnote_augmentation.permitted import CosineSettings, embedding_of
 from footnote_augmentation.ports import Reranker
@@ -26,7 +27,7 @@ class CosineReranker:
         async with registry.lease(self._settings) as provider:
             query = await provider.embed_query(question)
             rows = [
-                await provider.embed_documents(passages[start : start + provider.max_batch])
+                await embed_waited_for(provider, passages[start : start + provider.max_batch])
                 for start in range(0, len(passages), provider.max_batch)
             ]
         similarity = np.concatenate(rows) @ query

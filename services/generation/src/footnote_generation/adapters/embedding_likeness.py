@@ -14,7 +14,7 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_providers import registry
-from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors
+from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors, embed_waited_for
 from footnote_providers.e5 import files
 from footnote_providers.settings import DefaultSettings
 
@@ -115,7 +115,7 @@ class EmbeddingLikeness:
                         made.compared = Compared(provider.id, asked, rows, provider.cosines)
                     _log.info("likeness_late", without=len(texts) - len(rows))
                     return
-                vectors.update(zip(wanted, await provider.embed_documents(wanted), strict=True))
+                vectors.update(zip(wanted, await embed_waited_for(provider, wanted), strict=True))
             self._keep(vectors)
             rows = np.concatenate([rows, np.stack([vectors[text] for text in batch])])
             made.compared = Compared(provider.id, asked, rows, provider.cosines)

@@ -11,6 +11,7 @@ import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import InvalidArgument
 from footnote_providers import registry
+from footnote_providers.base import embed_waited_for
 from footnote_providers.pair_classifier import PairClassifier
 from footnote_text.lexical import is_unspaced
 
@@ -102,7 +103,8 @@ class EmbeddingVerifier:
         texts = list(dict.fromkeys(text for statement, passages in asked for text in (statement, *passages)))
         async with registry.lease(self._settings) as provider:
             size = provider.max_batch
-            rows = [await provider.embed_documents(texts[start : start + size]) for start in range(0, len(texts), size)]
+            batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+            rows = [await embed_waited_for(provider, batch) for batch in batches]
         vectors = dict(zip(texts, np.concatenate(rows), strict=True))
         return [
             [Opinion(float(np.clip(vectors[passage] @ vectors[statement], 0.0, 1.0))) for passage in passages]
