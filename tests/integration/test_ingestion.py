@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -393,7 +394,8 @@ async def test_parsing_says_how_many_pages_are_read_of_how_many(client: Client) 
     with pytest.raises(FootnoteError, match="blank"):
         await read()
     assert told
-    assert told == sorted(told)
+    # An attempt that a busy machine has not let finish is made again, from the first page.
+    assert all(later > earlier or later == told[0] for earlier, later in itertools.pairwise(told))
     assert {total for _, total in told} == {40}
 
 
