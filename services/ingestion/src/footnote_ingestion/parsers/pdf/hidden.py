@@ -20,8 +20,10 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from PIL import Image, ImageChops
 
+from footnote_ingestion.parsers.ocr import Area
 from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.lines import Line
+from footnote_ingestion.parsers.pdf.turns import turned
 
 _STRIDE = 24
 _SMALLEST = 1.0
@@ -40,7 +42,6 @@ _LONGEST_HEAD, _MOST_INFLATED = 1_000, 16_000_000
 _EDGE = 0.15
 """Fraction of a character's height: lines drawn above or below it are not part of its shape."""
 
-Area = tuple[float, float, float, float]
 _Piece = tuple[int, list[tuple[int, Area]]]
 """The address of a text object of the page, with the indexes and places of its characters."""
 
@@ -107,13 +108,14 @@ class HiddenTextFinder:
         self._pieces: dict[int, tuple[bool, bool]] = {}
         """For each piece of a page, by its address: whether it is unpainted, and whether it is nearly white."""
 
-    def hidden(self, page: pdfium.PdfPage, text_page: object, lines: Sequence[Line]) -> frozenset[int]:
-        """Return the indexes of a page's hidden characters; `lines` are those of its text page."""
+    def hidden(self, page: pdfium.PdfPage, text_page: object, lines: Sequence[Line], turn: int) -> frozenset[int]:
+        """Return the indexes of a page's hidden characters; `lines` are those of its text page, turned by `turn`."""
         if not lines:
             return frozenset()
         count = raw.FPDFText_CountChars(text_page)
-        area = self._shown_area(page)
-        beyond = any(_reaches_out(line, area) for line in lines)
+        area = shown_area(page)
+        turned_area = turned(area, turn)
+        beyond = any(_reaches_out(line, turned_area) for line in lines)
         holder = pdfium_calls.handle(text_page)
         self._pieces.clear()
         if not (
@@ -197,17 +199,18 @@ class HiddenTextFinder:
             return _Kind.UNPAINTED
         return _Kind.PALE if self._layers or pale else _Kind.PLAIN
 
-    def _shown_area(self, page: pdfium.PdfPage) -> Area:
-        """Return the visible part of a page: its crop box as PDFium determines it."""
-        box = self._box
-        raw.FPDF_GetPageBoundingBox(page.raw, box)
-        return box.left, box.bottom, box.right, box.top
-
     def _area(self, text_page: pdfium_calls.Handle, index: int) -> Area | None:
         box = self._box
         if not pdfium_calls.loose_box(text_page, index, self._of_box):
             return None
         return box.left, box.bottom, box.right, box.top
+
+
+def shown_area(page: pdfium.PdfPage) -> Area:
+    """Return the visible part of a page: its crop box as PDFium determines it."""
+    box = raw.FS_RECTF()
+    raw.FPDF_GetPageBoundingBox(page.raw, box)
+    return box.left, box.bottom, box.right, box.top
 
 
 def _reaches_out(line: Line, area: Area) -> bool:

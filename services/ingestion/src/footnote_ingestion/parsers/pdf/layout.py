@@ -43,11 +43,11 @@ _SIGNS = frozenset("$€£¥%()")
 
 @dataclass(slots=True)
 class Page:
-    """The lines of one page; `height` in points, 0 if unknown."""
+    """The lines of one page; `area` is its visible part, in points, without extent if unknown."""
 
     number: int
     label: str
-    height: float
+    area: Area
     lines: list[Line]
     tables: list[Grid] = field(default_factory=list)
     recognised: Recognised | None = None
@@ -55,6 +55,8 @@ class Page:
     """Hidden lines; they are not among `lines`."""
     pictures: list[Area] = field(default_factory=list)
     """Places of pictures without a line on them."""
+    turn: int = 0
+    """By how many degrees clockwise the lines are turned; their tables' cells and all other places are not."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from functools import partial
 
 import pypdfium2.raw as pdfium
 
@@ -18,6 +19,7 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
+from footnote_ingestion.parsers.pdf.turns import degrees_to_turn, loose_box_turned
 
 # PDFium reports no line break after the hyphen of a word that continues in the next line.
 _BREAK = re.compile("\r\n?|\n|\ufffe")
@@ -35,8 +37,9 @@ _MAY_BE_HEADING = 90
 class Line:
     """One line: its text as extracted, its box in points (y grows upwards), type size in points.
 
-    `bold` is set for short lines that are bold throughout. `rotated` text runs along the edge of the page. `hyphen`:
-    its last word continues. Not `mapped`: the font does not name its glyphs' characters.
+    The box is turned as most of the page's text is upright; `rotated` text then still runs up or down. `bold` is set
+    for short lines that are bold throughout. `hyphen`: its last word continues. Not `mapped`: the font does not name
+    its glyphs' characters.
     """
 
     text: str
@@ -91,11 +94,17 @@ class LineReader:
         self.glyphs = Glyphs()
         self.wide = self.shifted = False
         """Whether the page's text holds characters of two units; whether its units are not its characters' indexes."""
+        self.turn = 0
+        """By how many degrees clockwise the page's boxes are turned, so that most of its text is upright."""
+        self.loose_box = pdfium_calls.loose_box
+        """PDFium's function for a character's box, turned."""
+        self._directions = [0, 0, 0, 0]
 
     def read(self, text_page: object, page: int) -> tuple[list[Line], str]:
         """Return the lines with visible characters in the order of the page's content, and its raw text."""
         count = pdfium.FPDFText_CountChars(text_page)
         if count <= 0:
+            self._turn(0)
             return [], ""
         buffer = ctypes.create_string_buffer((count * 2 + 1) * 2)
         written = pdfium.FPDFText_GetText(text_page, 0, count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
@@ -105,6 +114,19 @@ class LineReader:
         shifted = len(text) != count
         holder = pdfium_calls.handle(text_page)
         self.wide, self.shifted = wide, shifted
+        self._turn(0)
+        lines = self._lines(holder, text, page)
+        if turn := degrees_to_turn(self._directions):
+            self._turn(turn)
+            lines = self._lines(holder, text, page)
+        return lines, text
+
+    def _turn(self, degrees: int) -> None:
+        self.turn, self._directions = degrees, [0, 0, 0, 0]
+        self.loose_box = partial(loose_box_turned, degrees=degrees) if degrees else pdfium_calls.loose_box
+
+    def _lines(self, holder: pdfium_calls.Handle, text: str, page: int) -> list[Line]:
+        wide, shifted = self.wide, self.shifted
         lines: list[Line] = []
         start = 0
         units = 0
@@ -127,7 +149,7 @@ class LineReader:
             advance = text[start : found.end()]
             units += len(advance.encode("utf-16-le")) // 2 if wide else len(advance)
             start = found.end()
-        return lines, text
+        return lines
 
     def parted(self, text_page: object, line: Line, hidden: Set[int]) -> tuple[list[Line], list[Line]]:
         """Split a line of the last read page into its visible parts and its `hidden` ones."""
@@ -184,11 +206,11 @@ class LineReader:
     def _word(self, text_page: pdfium_calls.Handle, text: str, first: int, last: int, line: Line) -> list[Word]:
         """Return a word, split where PDFium joins characters from several places: "1" above "2"."""
         box, end = self._first, self._last
-        if not pdfium_calls.loose_box(text_page, first, self._of_first):
+        if not self.loose_box(text_page, first, self._of_first):
             return []
         if first == last:
             return [Word(text, box.left, max(box.right, box.left), box.top, box.bottom, line)]
-        if not pdfium_calls.loose_box(text_page, last, self._of_last):
+        if not self.loose_box(text_page, last, self._of_last):
             return []
         if line.rotated:
             left, right = min(box.left, end.left), max(box.right, end.right)
@@ -213,16 +235,18 @@ class LineReader:
 
     def _line(self, text_page: pdfium_calls.Handle, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix
-        if not (
-            pdfium_calls.loose_box(text_page, first, self._of_first)
-            and pdfium_calls.loose_box(text_page, last, self._of_last)
-        ):
+        if not (self.loose_box(text_page, first, self._of_first) and self.loose_box(text_page, last, self._of_last)):
             return Line(text, page, 0.0, 0.0, 0.0, 0.0, 0.0, False, hyphen)
         size = pdfium_calls.font_size(text_page, first)
-        rotated = False
+        direction = 0
         if pdfium_calls.matrix(text_page, first, self._of_matrix):
-            size *= math.hypot(matrix.c, matrix.d)
-            rotated = abs(matrix.b) > abs(matrix.a)
+            across, up = (matrix.a, matrix.b) if size >= 0 else (-matrix.a, -matrix.b)
+            size = abs(size) * math.hypot(matrix.c, matrix.d)
+            if abs(up) > abs(across):
+                direction = 1 if up > 0 else 3
+            elif across < 0:
+                direction = 2
+        self._directions[direction] += len(text)
         bold = False
         if len(text) <= _MAY_BE_HEADING:
             # A line that only begins in bold type is a paragraph with a run-in title or an emphasised word.
@@ -234,6 +258,7 @@ class LineReader:
             top, bottom = max(top, end.top), min(bottom, end.bottom)
         left, right = min(box.left, end.left), max(box.right, end.right)
         mapped = not has_no_character(text_page, first, last)
+        rotated = (direction * 90 - self.turn) % 180 != 0
         return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped)
 
     def _is_bold(self, text_page: pdfium_calls.Handle, index: int) -> bool:

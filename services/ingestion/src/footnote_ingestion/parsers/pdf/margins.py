@@ -11,7 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from footnote_ingestion.parsers.ocr import Area
 from footnote_ingestion.parsers.pdf.lines import Line
+from footnote_ingestion.parsers.pdf.turns import turned
 
 _ZONE = 0.12
 _MOST_IN_ZONE = 4
@@ -39,8 +41,9 @@ class PageLike(Protocol):
 
     number: int
     label: str
-    height: float
+    area: Area
     lines: list[Line]
+    turn: int
 
 
 def running_lines(pages: Sequence[PageLike]) -> set[int]:
@@ -53,7 +56,7 @@ def running_lines(pages: Sequence[PageLike]) -> set[int]:
         own = _own_numbers(page, offsets)
         for line in zones[page.number]:
             if id(line) not in labels and 0 < line.size <= largest and not _AMOUNT.search(line.text):
-                places[_shape(line.text, own), round(line.bottom / 4)].append(line)
+                places[_shape(line.text, own), round(_heights(page, line)[0] / 4)].append(line)
     found = set(labels)
     for repeated in places.values():
         on = len({line.page for line in repeated})
@@ -82,7 +85,7 @@ def _labels(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> tuple[se
             # The years of a chronicle also rise with its pages.
             if 1900 <= value <= 2100 and offset > 1000 and line.text != declared[page.number]:
                 continue
-            by_place[offset, round(line.bottom / 4)].append(line)
+            by_place[offset, round(_heights(page, line)[0] / 4)].append(line)
             anywhere[offset].append(line)
     least = max(_LEAST_PAGES, len(pages) // 5)
     found: set[int] = set()
@@ -152,10 +155,23 @@ def _extremes(lines: list[Line]) -> Iterator[Line]:
 
 
 def _in_margins(page: PageLike) -> list[Line]:
-    if page.height <= 0:
-        return []
-    top = [line for line in page.lines if line.size and line.bottom > page.height * (1 - _ZONE)]
-    bottom = [line for line in page.lines if line.size and line.top < page.height * _ZONE]
-    top.sort(key=lambda line: -line.top)
-    bottom.sort(key=lambda line: line.top)
-    return top[:_MOST_IN_ZONE] + bottom[:_MOST_IN_ZONE]
+    found = [(*_heights(page, line), line) for line in page.lines if line.size]
+    top = [(upper, line) for lower, upper, height, line in found if lower > height * (1 - _ZONE)]
+    bottom = [(upper, line) for _, upper, height, line in found if upper < height * _ZONE]
+    top.sort(key=lambda one: -one[0])
+    bottom.sort(key=lambda one: one[0])
+    return [line for _, line in top[:_MOST_IN_ZONE] + bottom[:_MOST_IN_ZONE]]
+
+
+def _heights(page: PageLike, line: Line) -> tuple[float, float, float]:
+    """Return how high a line's lower and upper edge are on its page, and the page's height.
+
+    On a page that is turned for a table, running heads often stand as on the other pages.
+    """
+    if not page.turn:
+        low = page.area[1]
+        return line.bottom - low, line.top - low, page.area[3] - low
+    turn = 0 if line.rotated else page.turn
+    _, low, _, high = turned(page.area, turn)
+    _, bottom, _, top = turned((line.left, line.bottom, line.right, line.top), turn - page.turn)
+    return bottom - low, top - low, high - low

@@ -18,6 +18,7 @@ from footnote_ingestion.parsers.ocr import Area, Recognised
 from footnote_ingestion.parsers.pdf.layout import Page
 from footnote_ingestion.parsers.pdf.lines import Line
 from footnote_ingestion.parsers.pdf.scans import shown
+from footnote_ingestion.parsers.pdf.turns import turned
 
 _DEEPEST = 3
 """Forms within forms: PDFium's own limit for finding objects in them."""
@@ -25,12 +26,13 @@ _SMALLEST = 6.0
 """Points: a lower or narrower picture is a rule or a bullet, because letters of this size are not readable."""
 
 
-def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line]) -> list[Area]:
-    """Return the places of the pictures of a page without text on them.
+def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line], turn: int) -> list[Area]:
+    """Return the places of the pictures of a page without text on them; `lines` are turned clockwise by `turn`.
 
     A picture under text is a background or a scan with its recognised text.
     """
-    return [area for area in _areas(page) if not any(_stands_in(line, area) for line in lines)]
+    areas = [(area, turned(area, turn)) for area in _areas(page)]
+    return [area for area, seen in areas if not any(_stands_in(line, seen) for line in lines)]
 
 
 def read_pictures(path: Path, pages: Sequence[Page], out: BlockWriter) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.lines import Line
-from footnote_ingestion.parsers.pdf.rotated import is_sideways
 
 # A page with more pieces is a plan or a table of tiny pieces, and comparing all of them would take long.
 _MOST = 600
@@ -48,8 +47,6 @@ class _Piece:
 
 def in_order(lines: list[Line], tables: Sequence[Grid] = ()) -> list[Line]:
     """Return the lines of a page in reading order; text along the page's edge, which would interrupt, is last."""
-    if is_sideways(lines):
-        return lines
     rotated = [line for line in lines if line.rotated]
     upright = [line for line in lines if not line.rotated] if rotated else lines
     return (_ordered(upright, tables) if _have_places(upright) else upright) + rotated

@@ -33,20 +33,22 @@ from footnote_ingestion.parsers.pdf import page_annotations, right_to_left, scan
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines
 from footnote_ingestion.parsers.pdf.grids import Grid
-from footnote_ingestion.parsers.pdf.hidden import HiddenTextFinder, has_hidden_layers
+from footnote_ingestion.parsers.pdf.hidden import HiddenTextFinder, has_hidden_layers, shown_area
 from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
 from footnote_ingestion.parsers.pdf.on_pages import read_pictures, unread_pictures
 from footnote_ingestion.parsers.pdf.order import in_order
-from footnote_ingestion.parsers.pdf.rulings import rulings
+from footnote_ingestion.parsers.pdf.rotated import turn_back
 from footnote_ingestion.parsers.pdf.superscripts import part_raised, set_in
 from footnote_ingestion.parsers.pdf.tables import read_tables
+from footnote_ingestion.parsers.pdf.turns import rulings_turned, turned
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([-+Z])(\d{2})?'?(\d{2})?)?")
 _OUTLINE_MOST = 5_000
 _STAMP = 200
 """Characters that a page may have besides its picture, such as a stamp or a number."""
 _MOST_PICTURES, _MOST_OF_PAGE = 100, 0.6
+_NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 
 class PdfParser:
@@ -170,7 +172,7 @@ def _recognised(
             wanted, scans.pages(path, [page.number for page in wanted], limits.ocr_languages), strict=True
         ):
             if page.lines and not any(id(line) in jumble for line in page.lines):
-                found = _but_for(found, page.lines)
+                found = _but_for(found, page)
             if found.paragraphs:
                 page.recognised = found
             out.pages(page.number, len(pages))
@@ -189,11 +191,13 @@ def _recognised(
     return jumble & left
 
 
-def _but_for(found: Recognised, lines: list[Line]) -> Recognised:
+def _but_for(found: Recognised, page: Page) -> Recognised:
     """Return the recognised lines without those that the page has as text in the same place."""
     kept = []
     for paragraph in found.paragraphs:
-        rest = [line for line in paragraph if not any(_same_place(line.box, one) for one in lines)]
+        rest = [
+            line for line in paragraph if not any(_same_place(turned(line.box, page.turn), one) for one in page.lines)
+        ]
         if rest:
             kept.append(rest)
     return Recognised(found.page, kept)
@@ -219,21 +223,24 @@ def _read(
         hidden: list[Line] = []
         tables: list[Grid] = []
         seen: list[Area] = []
-        height = 0.0
+        area = _NOWHERE
         try:
             page = document[index]
             try:
-                height = page.get_height()
+                area = shown_area(page)
                 text_page = page.get_textpage()
                 try:
                     lines, text = reader.read(text_page.raw, index + 1)
                     if two_ways := has_letters(text):
                         right_to_left.note_direction(lines)
                     _warn_of_glyphs(reader, index + 1, out)
-                    if unseen := sight.hidden(page, text_page.raw, lines):
+                    if unseen := sight.hidden(page, text_page.raw, lines, reader.turn):
                         lines, hidden = _parted(reader, text_page.raw, lines, unseen)
                     part_raised(reader, text_page.raw, lines)
-                    tables = read_tables(lines, partial(reader.words, text_page.raw), partial(rulings, page.raw), out)
+                    tables = read_tables(
+                        lines, partial(reader.words, text_page.raw), partial(rulings_turned, page.raw, reader.turn), out
+                    )
+                    turn_back(tables, reader.turn)
                     if two_ways:
                         right_to_left.put_in_order(reader, text_page.raw, [*lines, *hidden])
                     set_in(lines)
@@ -245,13 +252,14 @@ def _read(
                 if _is_picture(page, lines):
                     pictures.add(index + 1)
                 elif lines:
-                    seen = unread_pictures(page, lines)
+                    seen = unread_pictures(page, lines, reader.turn)
             finally:
                 page.close()
         except pdfium.PdfiumError:
             unreadable.add(index + 1)
         out.pages(index + 1, len(document))
-        pages.append(Page(index + 1, _label(document, index), height, lines, tables, hidden=hidden, pictures=seen))
+        label = _label(document, index)
+        pages.append(Page(index + 1, label, area, lines, tables, hidden=hidden, pictures=seen, turn=reader.turn))
     return pages, unreadable, pictures, annotated
 
 
@@ -365,7 +373,7 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
         info = reader.metadata
         count = len(reader.pages)
         _check_pages(count, limits)
-        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(second_reader.lines(reader, out), 1)]
+        pages = [Page(number, "", _NOWHERE, lines) for number, lines in enumerate(second_reader.lines(reader, out), 1)]
     except second_reader.ERRORS:
         raise first from None
     if not any(page.lines for page in pages):

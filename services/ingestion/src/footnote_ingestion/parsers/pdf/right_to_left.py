@@ -69,7 +69,7 @@ class _Places:
         spaces = 0
         box = self._rectangle
         for at, char in enumerate(line.text):
-            if not pdfium_calls.loose_box(self._page, self._reader.char_index(self._page, line, at), self._box):
+            if not self._reader.loose_box(self._page, self._reader.char_index(self._page, line, at), self._box):
                 return None
             if char == " " and box.left == box.right:  # inserted by PDFium: its place is that of a neighbouring word
                 spaces += 1

@@ -1,4 +1,4 @@
-"""Finds tables that are sideways on their page, by rotating them, and reads the vertical headers of upright tables.
+"""Reads the vertical headers of tables, and places the cells of tables on turned pages.
 
 Tables that are read from the right are mirrored, for the code that finds left-to-right ones.
 """
@@ -10,19 +10,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from footnote_ingestion.parsers.pdf.bidi import has_letters, lean
-from footnote_ingestion.parsers.pdf.grids import Cell, Grid
+from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.table_start import Words
+from footnote_ingestion.parsers.pdf.turns import turned
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top."""
 _Place = TypeVar("_Place", bound=Hashable)
-
-
-def is_sideways(lines: Sequence[Line]) -> bool:
-    """Return whether most of a page's text is vertical; many short vertical headers are above an upright table."""
-    return sum(len(line.text) for line in lines if line.rotated) * 2 > sum(len(line.text) for line in lines)
 
 
 def upright(lines: Sequence[Line], words: Words, place: Callable[[Box], _Place | None]) -> dict[_Place, Word]:
@@ -54,45 +50,12 @@ def upright(lines: Sequence[Line], words: Words, place: Callable[[Box], _Place |
     return joined
 
 
-def turned(
-    find: Callable[[Sequence[Line], Words, Rulings], list[Grid]],
-    lines: Sequence[Line],
-    words: Words,
-    rules: Rulings,
-) -> list[Grid]:
-    """Return the tables found among the rotated lines of a page, with their cells as on the page."""
-    own = [(line, made) for line in lines if line.rotated and line.size > 0 and (made := words(line))]
-    up = sum(_is_up(made) for _, made in own) >= 0
-    seen: dict[int, list[Word]] = {}
-    back: dict[int, int] = {}
-    upright: list[Line] = []
-    for line, made in own:
-        boxes = [_turn((word.left, word.bottom, word.right, word.top), up) for word in made]
-        left, bottom = min(box[0] for box in boxes), min(box[1] for box in boxes)
-        right, top = max(box[2] for box in boxes), max(box[3] for box in boxes)
-        one = replace(line, left=left, bottom=bottom, right=right, top=top, rotated=False)
-        upright.append(one)
-        back[id(one)] = id(line)
-        seen[id(one)] = [
-            replace(word, left=box[0], bottom=box[1], right=box[2], top=box[3], line=one)
-            for word, box in zip(made, boxes, strict=True)
-        ]
-    across = [(_turn((rule.at, rule.start, rule.at, rule.end), up)) for rule in rules.down]
-    down = [(_turn((rule.start, rule.at, rule.end, rule.at), up)) for rule in rules.across]
-    drawn = Rulings(
-        [Rule(box[1], box[0], box[2]) for box in across],
-        [Rule(box[0], box[1], box[3]) for box in down],
-        [_turn(fill, up) for fill in rules.fills],
-    )
-    grids = find(upright, lambda line: seen[id(line)], drawn)
-    for grid in grids:
-        grid.lines = {back[one] for one in grid.lines}
-        grid.header_lines = {back[one] for one in grid.header_lines}
-        for row in grid.rows:
-            row.lines = {back[one] for one in row.lines}
-        for cell in {id(cell): cell for row in grid.rows for cell in row.cells}.values():
-            _turn_back(cell, up)
-    return grids
+def turn_back(grids: Sequence[Grid], degrees: int) -> None:
+    """Place the cells of tables of a page that was turned clockwise as they are on the page."""
+    cells = {id(cell): cell for grid in grids for row in grid.rows for cell in row.cells if cell.text}
+    for cell in cells.values():
+        box = turned((cell.left, cell.bottom, cell.right, cell.top), -degrees)
+        cell.left, cell.bottom, cell.right, cell.top = box
 
 
 def _is_up(words: Sequence[Word]) -> int:
@@ -100,21 +63,6 @@ def _is_up(words: Sequence[Word]) -> int:
     if len(words) < 2:
         return 0
     return 1 if words[-1].bottom > words[0].bottom else -1
-
-
-def _turn(box: Box, up: bool) -> Box:
-    left, bottom, right, top = box
-    return (bottom, -right, top, -left) if up else (-top, left, -bottom, right)
-
-
-def _turn_back(cell: Cell, up: bool) -> None:
-    left, bottom, right, top = cell.left, cell.bottom, cell.right, cell.top
-    if not cell.text:
-        return
-    if up:
-        cell.left, cell.bottom, cell.right, cell.top = -top, left, -bottom, right
-    else:
-        cell.left, cell.bottom, cell.right, cell.top = bottom, -right, top, -left
 
 
 class _Mirror:

@@ -101,7 +101,7 @@ class _Finder:
     def _place(self, line: Line, at: int) -> tuple[float, float]:
         """Return the lower edge and the height of a character's box."""
         index = self._reader.char_index(self._page, line, at)
-        if not pdfium_calls.loose_box(self._page, index, self._box):
+        if not self._reader.loose_box(self._page, index, self._box):
             return 0.0, 0.0
         return self._rectangle.bottom, self._rectangle.top - self._rectangle.bottom
 

@@ -18,7 +18,6 @@ from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.headings import is_of_table
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.names import DEEPER
-from footnote_ingestion.parsers.pdf.rotated import is_sideways, turned
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
 from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.rows import TableRows
@@ -108,7 +107,7 @@ def find_tables(
     """
     if not lines:
         return []
-    figures = is_sideways(lines) or _may_hold_table(lines)
+    figures = _may_hold_table(lines)
     drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
     few = len(drawn.down) < LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS
     kept: dict[int, list[Word]] = {}
@@ -120,14 +119,13 @@ def find_tables(
 
     if not figures and few and len(drawn.fills) < LEAST_DOWN:
         return listed.find(lines, known, drawn, [])  # one line under several headers is enough for a list
-    struck = [line for line in lines if line.text.strip(_STROKES) == "" and len(line.text) >= _LEAST_STROKES]
-    if struck and not is_sideways(struck):
+    strokes = (line for line in lines if line.text.strip(_STROKES) == "" and len(line.text) >= _LEAST_STROKES)
+    struck = [line for line in strokes if not line.rotated]
+    if struck:
         across = [Rule((line.top + line.bottom) / 2, line.left, line.right) for line in struck]
         drawn = Rulings([*drawn.across, *across], drawn.down, drawn.fills)
         typed = {id(line) for line in struck}
         lines = [line for line in lines if id(line) not in typed]
-    if is_sideways(lines):
-        return turned(_find, lines, known, drawn)
     return _find(lines, known, drawn)
 
 
