@@ -326,6 +326,7 @@ def test_too_much_text() -> None:
     ("text", "joined"),
     [
         ("An inter-\nnational agreement.", "An international agreement."),
+        ("An inter\u2010\nnational agreement.", "An international agreement."),
         ("It is well-known, and a well-\nknown fact.", "It is well-known, and a well-known fact."),
         ("Transformer-\nXL reads on.", "Transformer- XL reads on."),
         ("From 1990-\n1995 it stood.", "From 1990- 1995 it stood."),

@@ -54,8 +54,8 @@ _FIRST_FRAGMENT = re.compile(r"[^\W\d_]+")
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words of a document as written, with inner hyphens, in lower case."""
-    return set(_WORD.findall(text.lower()))
+    """Return the words of a document as written, with inner hyphens ("-" for U+2010), in lower case."""
+    return set(_WORD.findall(text.lower().replace("\u2010", "-")))
 
 
 def mend(text: str, part: str, vocabulary: set[str]) -> str:

@@ -121,9 +121,20 @@ def test_soft_hyphens_that_are_drawn_stay(tmp_path: Path) -> None:
     assert blocks[0].text == "It was -5 at the well-known bridge."
 
 
-def test_words_cut_at_the_end_of_a_line_are_still_made_whole(tmp_path: Path) -> None:
-    blocks, warnings = read(tmp_path, made([lines("F2", [b"The commit-", b"tee met in the hall."])], HELVETICA))
-    assert blocks[0].text == "The committee met in the hall."
+@pytest.mark.parametrize("hyphen", [0x2D, 0xAD, 0x2010])
+def test_words_cut_at_the_end_of_a_line_are_made_whole(hyphen: int, tmp_path: Path) -> None:
+    font, more = mapped(ord("-"), hyphen)
+    text = [
+        b"The well-known commit-",
+        b"tee met in the hall with a co-",
+        b"worker, and the co-worker spoke of 2-",
+        b"3 plans.",
+    ]
+    blocks, warnings = read(tmp_path, made([lines("F1", text)], font, more))
+    (written,) = {block.text.replace("\u2010", "-") for block in blocks}
+    assert (
+        written == "The well-known committee met in the hall with a co-worker, and the co-worker spoke of 2- 3 plans."
+    )
     assert warnings == []
 
 

@@ -21,8 +21,9 @@ from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
 from footnote_ingestion.parsers.pdf.turns import degrees_to_turn, loose_box_turned
 
-# PDFium reports no line break after the hyphen of a word that continues in the next line.
-_BREAK = re.compile("\r\n?|\n|\ufffe")
+# PDFium reports no line break after the hyphen of a word that continues in the next line, and keeps a U+2010.
+_BREAK = re.compile(r"\r\n?|\n|\ufffe|\u2010(?<=[^\W\d_]\u2010)(?:\r\n?|\n)")
+_HYPHENS = frozenset((HYPHEN, "\u2010"))
 _BOLD = re.compile(rb"bold|black|heavy|semibold|demi|cmbx|-bd|medi\b", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
 _NAME_BYTES = 96
@@ -143,7 +144,7 @@ class LineReader:
                 if shifted:
                     first = pdfium_calls.char_index(holder, first)
                     last = pdfium_calls.char_index(holder, last)
-                line = self._line(holder, stripped, page, first, last, found[0] == HYPHEN)
+                line = self._line(holder, stripped, page, first, last, found[0][0] in _HYPHENS)
                 line.unit, line.char = unit, first
                 lines.append(line)
             advance = text[start : found.end()]

@@ -15,8 +15,8 @@ from footnote_ingestion.parsers.texts.encoding import decode
 
 _ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")
 _UNDERLINE = re.compile(r"(?<!\s)\s*+(={3,}+|-{3,}+|~{3,}+)\s*+")
-_CUT = re.compile(r"[^\W\d_]-\n")
-_CUT_WORD = re.compile(r"[^\W\d_]-")
+_CUT = re.compile(r"[^\W\d_][-\u2010]\n")
+_CUT_WORD = re.compile(r"[^\W\d_][-\u2010]")
 _MARKS = tuple(".!?…:;,-。！？：；，、\"'”’»)")
 _LONG_LINE = 120
 _MAX_PARAGRAPH = 4_000
