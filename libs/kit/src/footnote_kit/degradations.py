@@ -33,6 +33,7 @@ Reason = Literal[
     "DOCUMENTS_STALE",
     "NAMED_FILE_MISSING",
     "FILTER_FIELD_UNKNOWN",
+    "LIKENESS_UNAVAILABLE",
 ]
 """The names of footnote.types.v1.DegradationReason without their prefix."""
 

@@ -65,7 +65,8 @@ class Thought:
 class Finished:
     """The regular end of an answer; tokens are None when the provider does not say.
 
-    `left_out` names requested settings that the model does not take.
+    `left_out` names requested settings that the model does not take. `by_words`: the built-in answerer did without the
+    embedding model that it has, for some sentences or for all.
     """
 
     stop: Stop = Stop.COMPLETE
@@ -74,6 +75,7 @@ class Finished:
     model: str = ""
     refusal: bool = False
     left_out: Sequence[str] = ()
+    by_words: bool = False
 
 
 ModelEvent = Words | Thought | Finished

@@ -18,7 +18,7 @@ from footnote_generation.extractive.passages import Above
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.extractive.question import read
 from footnote_generation.extractive.signs import LIKENESS, NAMES
-from footnote_generation.ports import Compared, ModelRequest, Words
+from footnote_generation.ports import Compared, Finished, ModelRequest, Words
 from footnote_generation.settings import Settings
 from footnote_providers import registry
 from footnote_providers.base import KnowsItsCosines
@@ -87,6 +87,24 @@ async def test_a_sentence_is_compared_behind_its_title() -> None:
 
 async def test_what_means_something_else_is_no_answer() -> None:
     assert "[1]" not in await said(ByHand({}, other=-0.5))
+
+
+@pytest.mark.parametrize(
+    ("provider", "compared", "by_words"),
+    [("e5", 99, False), ("e5", 1, True), ("e5", 0, True), ("", 0, False)],
+    ids=["all", "some", "none", "no model"],
+)
+async def test_an_answer_says_where_sentences_were_not_compared(provider: str, compared: int, by_words: bool) -> None:
+    class Late(ByHand):
+        async def of(self, question: str, texts: Sequence[str]) -> list[float]:
+            return (await super().of(question, texts))[:compared]
+
+    likeness = Late({})
+    likeness.provider = provider
+    answerer = Extractive(Settings().not_found_threshold, likeness)
+    request = ModelRequest(messages=[], question=QUESTION, sources=[SOURCE], locale="en")
+    (finished,) = [event async for event in answerer.stream(request) if isinstance(event, Finished)]
+    assert finished.by_words is by_words
 
 
 async def test_meaning_reaches_across_languages() -> None:

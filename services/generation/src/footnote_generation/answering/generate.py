@@ -199,6 +199,8 @@ class Generator:
         answer = await self._answer(state, provider, bill, finished)
         if degradations:
             summary.wordless(answer)
+        if finished.by_words:
+            degradations.append(summary.by_words())
         failure = state.checker.failure or why_incomplete(state.checker.verifier)
         yield Completed(answer, first_token, failure, degradations, state.without_source)
 

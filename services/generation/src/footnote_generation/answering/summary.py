@@ -55,6 +55,12 @@ def empty(finished: Finished) -> Degradation:
     return degradation(PIPELINE_STAGE_GENERATION, "EMPTY_ANSWER", effect, why)
 
 
+def by_words() -> Degradation:
+    """Return the degradation of an answer by words that an embedding model should have compared with the question."""
+    effect = "Sentences were chosen by words, without a comparison in meaning: it took too long, or the model failed."
+    return degradation(PIPELINE_STAGE_GENERATION, "LIKENESS_UNAVAILABLE", effect)
+
+
 def left_out(finished: Finished) -> list[str]:
     """Return a warning for each setting that the model does not take."""
     return [f"The model takes no {name}; it was left out." for name in finished.left_out]

@@ -44,7 +44,7 @@ class Extractive:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Write the answer a few words at a time: it is there as a whole, and each piece costs its caller a message."""
-        text = await self._answer(request)
+        text, by_words = await self._answer(request)
         budget = request.max_tokens
         stop = Stop.COMPLETE
         if tokens.count(text) > budget:
@@ -56,22 +56,25 @@ class Extractive:
         for piece in pieces(text):
             yield Words(piece)
         # No prompt was read, so none is charged.
-        yield Finished(stop, prompt_tokens=0, completion_tokens=tokens.count(text), model=self.default_model)
+        count = tokens.count(text)
+        yield Finished(stop, prompt_tokens=0, completion_tokens=count, model=self.default_model, by_words=by_words)
 
-    async def _answer(self, request: ModelRequest) -> str:
+    async def _answer(self, request: ModelRequest) -> tuple[str, bool]:
+        """Return the answer, and whether it does without a comparison that the embedding model should have made."""
         locale = locales.choose(request.locale)
         if request.documents_unavailable:
-            return locale.replies.unavailable
+            return locale.replies.unavailable, False
         if request.without_sources:
-            return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
+            return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting, False
         asked = question_parts.of(request.question)
-        said = [await self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
+        found = [await self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
+        said, by_words = [text for text, _ in found], any(late for _, late in found)
         if not any(said):
-            return locale.not_found
+            return locale.not_found, by_words
         if len(asked) == 1:
-            return "".join(said)
+            return "".join(said), by_words
         names = [name for name, _ in asked]
-        return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON)
+        return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON), by_words
 
     @property
     def reads_tables(self) -> bool:
@@ -92,11 +95,13 @@ class Extractive:
         by_part = dict(zip(parts, of_parts, strict=True))
         return table_reading.reading(made.question, words, of_words, headers, of_headers, made.cosines, by_part)
 
-    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
-        """Return the answer to one question as Markdown, "" where no passage answers."""
+    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> tuple[str, bool]:
+        """Return the answer to one question as Markdown, "" where no passage answers; and as `_answer` does."""
         search, asked = await asyncio.to_thread(_prepared, question, sources, part)
         likeness = await self._likeness.of(asked, search.texts) if self._likeness and asked else None
-        return await asyncio.to_thread(self._written, question, search, likeness, locale)
+        compares = bool(self._likeness and self._likeness.provider and asked)
+        late = compares and len(likeness or ()) < len(search.texts)
+        return await asyncio.to_thread(self._written, question, search, likeness, locale), late
 
     def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
         made = search.draft(likeness or ())
