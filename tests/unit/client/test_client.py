@@ -154,6 +154,18 @@ async def test_every_call_has_a_deadline_and_a_key(both: Both, edge: Edge) -> No
     assert shorter < 2.5
 
 
+async def test_a_call_may_bring_metadata_of_its_own(both: Both, edge: Edge) -> None:
+    edge.script["GetCollection"] = [DOWN, collections.GetCollectionResponse()]
+    both.options |= {"tenant": "acme", "user": "ann"}
+    own = (("x-footnote-tenant", "rival"), ("x-request-id", "r1"))
+    await both.call("collections", "GetCollection", GET, metadata=own)
+    for _, _, metadata, _ in edge.seen:
+        assert (
+            metadata.items() >= {"x-footnote-tenant": "rival", "x-request-id": "r1", "x-footnote-user": "ann"}.items()
+        )
+    assert len(edge.seen) == 2
+
+
 async def test_a_call_that_changes_nothing_is_repeated_and_waits_as_told(both: Both, edge: Edge) -> None:
     edge.script["GetCollection"] = [DOWN, BUSY, collections.GetCollectionResponse()]
     await both.call("collections", "GetCollection", GET)

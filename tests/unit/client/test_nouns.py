@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -116,3 +117,24 @@ async def test_leaving_a_stream_cancels_its_call(address: str, edge: SlowEdge) -
         assert await asyncio.to_thread(edge.began.wait, 10)
         await events.aclose()  # type: ignore[attr-defined]
         assert await asyncio.to_thread(edge.cancelled.wait, 10)
+
+
+def test_another_thread_ends_a_stream_and_nothing_else(address: str, edge: SlowEdge) -> None:
+    with Client(address) as client:
+        stream = client.answers.Ask(AskRequest(question="slow"))
+        seen: list[Any] = []
+        thread = threading.Thread(target=lambda: seen.extend(stream))
+        thread.start()
+        assert edge.began.wait(10)
+        stream.cancel()
+        thread.join(10)
+        assert not thread.is_alive()
+        assert edge.cancelled.wait(10)
+        assert len(list(islice(client.answers.Ask(AskRequest(question="slow")), 1))) == 1
+
+
+def test_a_stream_that_is_ended_before_it_begins_has_no_events(address: str) -> None:
+    with Client(address) as client:
+        stream = client.answers.Ask(AskRequest(question="slow"))
+        stream.cancel()
+        assert list(stream) == []

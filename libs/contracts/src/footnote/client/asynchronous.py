@@ -25,7 +25,7 @@ from footnote.client.async_transport import (
     response,
     responses,
 )
-from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
+from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, Metadata, connection
 from footnote.client.failures import Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.uploads import Content, Group, UploadResult, described, grouped, messages
@@ -61,7 +61,7 @@ class AsyncClient:
     `tenant` and `user` are only for servers without authentication. `timeout` and `stream_timeout` limit a call in
     seconds, retries included, unless the call sets its own. `ca_file`, `cert_file` and `key_file` are PEM files: the
     trusted authorities, and for mTLS the client's certificate and key. `headers` is called before each call and returns
-    further metadata.
+    further metadata. Each call of a stub takes `timeout` and `metadata`, which replaces entries of the same names.
 
     The client connects at the first call. Failures are FootnoteErrors; that of a call whose client is closed is Closed.
     ValueError for contradictory options, and for a key, tenant or user that is not printable ASCII.
@@ -302,9 +302,9 @@ class AsyncChannel(Transport):
         """Return the callable of a method that streams its responses; retried only before the first response."""
         plain = self._plain.unary_stream(method, *args, **kwargs)
 
-        def call(request: Any, timeout: float | None = None) -> AsyncIterator[Any]:
+        def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> AsyncIterator[Any]:
             seconds = self._wiring.stream_timeout if timeout is None else timeout
-            return self._streamed(method, plain, request, seconds)
+            return self._streamed(method, plain, request, seconds, metadata)
 
         return call
 
@@ -316,14 +316,14 @@ class AsyncChannel(Transport):
         wiring = self._wiring
         usual = wiring.stream_timeout if streams_requests else wiring.timeout
 
-        async def call(request: Any, timeout: float | None = None) -> Any:
+        async def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> Any:
             sent, repeatable = (
                 (Requests(request), False) if streams_requests else prepared(method, request, wiring.retry)
             )
             attempts = Attempts(wiring.retry, repeatable, usual if timeout is None else timeout)
             while True:
                 try:
-                    return await response(plain, sent, attempts.remaining(), wiring.metadata())
+                    return await response(plain, sent, attempts.remaining(), wiring.metadata(metadata))
                 except CallError as error:
                     failure, cause = failure_of(error, wiring.address), error
                 await _wait(attempts, failure, cause)
@@ -332,14 +332,14 @@ class AsyncChannel(Transport):
         return call
 
     async def _streamed(
-        self, method: str, plain: Callable[..., Any], request: Any, timeout: float
+        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata
     ) -> AsyncIterator[Any]:
         wiring = self._wiring
         sent, repeatable = prepared(method, request, wiring.retry)
         attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
         while True:
             try:
-                items = responses(plain, sent, attempts.remaining(), wiring.metadata())
+                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata))
                 async with closing(items) as open_items:
                     async for item in open_items:
                         begun = True

@@ -74,6 +74,8 @@ _OPTIONS: tuple[tuple[str, int | str], ...] = (
 )
 _TLS = "https://"
 
+Metadata = Sequence[tuple[str, str]] | None
+"""Metadata of one call, its names in lower case."""
 Headers = Callable[[], Sequence[tuple[str, str]]]
 """Further metadata for each call, such as a trace's."""
 
@@ -115,8 +117,8 @@ class Connection:
             if not _fits_header(getattr(self, name)):
                 raise ValueError(f"The {name} must be printable ASCII.")
 
-    def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Return the metadata of a call: the identity, and the caller's additions."""
+    def metadata(self, own: Metadata = ()) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of a call: the identity, and the caller's additions; the call's `own` replaces these."""
         entries = list(self.headers())
         if self.api_key:
             entries.append(("authorization", f"Bearer {self.api_key}"))
@@ -124,7 +126,8 @@ class Connection:
             entries.append(("x-footnote-tenant", self.tenant))
         if self.user:
             entries.append(("x-footnote-user", self.user))
-        return tuple(entries)
+        named = {name for name, _ in own or ()}
+        return (*((name, value) for name, value in entries if name not in named), *(own or ()))
 
     def credentials(self) -> grpc.ChannelCredentials | None:
         """Return the TLS credentials; None for plain text. OSError if a file cannot be read."""

@@ -1,5 +1,6 @@
 """The transport of the client for threads; `async_transport.py` has the same names for an event loop."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -67,9 +68,43 @@ def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: 
         raise requests.error from None
 
 
-def responses(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Iterator[Any]:
+class Stream:
+    """The responses of a streamed call. Another thread may `cancel` it: then the loop over it ends."""
+
+    def __init__(self, start: "Callable[[Stream], Iterator[Any]]") -> None:
+        self.cancelled = threading.Event()
+        self._rpc: Any = None
+        self._items = start(self)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._items)
+
+    def began(self, rpc: Any) -> None:
+        """Note the call under way, which a cancellation ends."""
+        self._rpc = rpc
+        if self.cancelled.is_set():
+            rpc.cancel()
+
+    def cancel(self) -> None:
+        """End the call, at once and for good; from any thread."""
+        self.cancelled.set()
+        if self._rpc is not None:
+            self._rpc.cancel()
+
+    def close(self) -> None:
+        """End the call; from the thread that reads it."""
+        self._items.close()  # type: ignore[attr-defined]  # a generator
+
+
+def responses(
+    plain: Callable[..., Any], request: Any, timeout: float, metadata: Any, began: Callable[[Any], None]
+) -> Iterator[Any]:
     """Yield the responses of a streamed call, and cancel it at the end; raises CallError or Closed."""
     rpc = _begun(plain, request, timeout, metadata)
+    began(rpc)
     try:
         yield from rpc
     finally:

@@ -10,12 +10,13 @@ from footnote_kit.errors import FootnoteError, Internal, Unavailable
 from footnote_kit.status import from_proto
 
 from footnote.client.asking import is_last, is_settled, question
-from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
+from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, Metadata, connection
 from footnote.client.failures import Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.sync_transport import (
     CallError,
     Requests,
+    Stream,
     Transport,
     closing,
     each_off_the_loop,
@@ -58,7 +59,8 @@ class Client:
     `tenant` and `user` are only for servers without authentication. `timeout` and `stream_timeout` limit a call in
     seconds, retries included, unless the call sets its own. `ca_file`, `cert_file` and `key_file` are PEM files: the
     trusted authorities, and for mTLS the client's certificate and key. `headers` is called before each call and returns
-    further metadata.
+    further metadata. Each call of a stub takes `timeout` and `metadata`, which replaces entries of the same names. A
+    streamed one has `cancel`, for other threads: it ends the loop over it.
 
     The client connects at the first call. Failures are FootnoteErrors; that of a call whose client is closed is Closed.
     ValueError for contradictory options, and for a key, tenant or user that is not printable ASCII.
@@ -272,12 +274,17 @@ class Client:
         return Attempts(self.connection.retry, repeatable, seconds, endless=endless)
 
 
-def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
+def _wait(
+    attempts: Attempts,
+    failure: FootnoteError,
+    cause: BaseException | None = None,
+    sleep: Callable[[float], object] = pause,
+) -> None:
     """Wait before the next attempt; raise the failure if there is none."""
     seconds = attempts.pause(failure)
     if seconds is None:
         raise failure from (cause or failure.__cause__)
-    pause(seconds)
+    sleep(seconds)
 
 
 class Channel(Transport):
@@ -295,9 +302,9 @@ class Channel(Transport):
         """Return the callable of a method that streams its responses; retried only before the first response."""
         plain = self._plain.unary_stream(method, *args, **kwargs)
 
-        def call(request: Any, timeout: float | None = None) -> Iterator[Any]:
+        def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> Stream:
             seconds = self._wiring.stream_timeout if timeout is None else timeout
-            return self._streamed(method, plain, request, seconds)
+            return Stream(lambda stream: self._streamed(method, plain, request, seconds, metadata, stream))
 
         return call
 
@@ -309,14 +316,14 @@ class Channel(Transport):
         wiring = self._wiring
         usual = wiring.stream_timeout if streams_requests else wiring.timeout
 
-        def call(request: Any, timeout: float | None = None) -> Any:
+        def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> Any:
             sent, repeatable = (
                 (Requests(request), False) if streams_requests else prepared(method, request, wiring.retry)
             )
             attempts = Attempts(wiring.retry, repeatable, usual if timeout is None else timeout)
             while True:
                 try:
-                    return response(plain, sent, attempts.remaining(), wiring.metadata())
+                    return response(plain, sent, attempts.remaining(), wiring.metadata(metadata))
                 except CallError as error:
                     failure, cause = failure_of(error, wiring.address), error
                 _wait(attempts, failure, cause)
@@ -324,13 +331,15 @@ class Channel(Transport):
 
         return call
 
-    def _streamed(self, method: str, plain: Callable[..., Any], request: Any, timeout: float) -> Iterator[Any]:
+    def _streamed(
+        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata, stream: Stream
+    ) -> Iterator[Any]:
         wiring = self._wiring
         sent, repeatable = prepared(method, request, wiring.retry)
         attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
         while True:
             try:
-                items = responses(plain, sent, attempts.remaining(), wiring.metadata())
+                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata), stream.began)
                 with closing(items) as open_items:
                     for item in open_items:
                         begun = True
@@ -338,6 +347,8 @@ class Channel(Transport):
                 return
             except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
+            if stream.cancelled.is_set():
+                return
             if begun:
                 raise failure from cause
-            _wait(attempts, failure, cause)
+            _wait(attempts, failure, cause, stream.cancelled.wait)
