@@ -32,6 +32,12 @@ SAME = {
     "pt": "{n} tokens",
 }
 """Texts that are the same in English."""
+SHOWN = {
+    "AnswerDifferenceKind": "difference", "AuditOutcome": "audit", "ClaimReason": "reason",
+    "DegradationReason": "degradation", "DocumentState": "state", "SourceState": "source", "TokenReason": "token",
+    "Verdict": "verdict",
+}  # fmt: skip
+"""Enums whose values the page shows in words, with what their keys begin with."""
 
 
 def test_types_are_those_of_the_contracts() -> None:
@@ -82,6 +88,15 @@ def test_the_languages_are_those_of_the_answers() -> None:
     assert sorted(re.findall(r'(\w\w): "', named[1])) == LANGUAGES
     loaded = re.findall(r'(\w\w): \(\) => import\("\./(\w\w)"\)\.then\(\(file\) => file\.(\w\w)\)', index)
     assert loaded == [(language,) * 3 for language in LANGUAGES if language != "en"]
+
+
+@pytest.mark.parametrize("enum", SHOWN)
+def test_every_value_that_is_shown_has_words(enum: str) -> None:
+    declared = re.search(rf"export type {enum} =\n([^;]+);", (CONSOLE / "src" / "api" / "types.ts").read_text())
+    assert declared is not None
+    values = [value for value in re.findall(r'"(\w+)"', declared[1]) if not value.endswith("_UNSPECIFIED")]
+    assert values
+    assert {f"{SHOWN[enum]}.{value}" for value in values} <= texts("en").keys()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -101,7 +101,7 @@ function Mark({ claim }: { claim: Claim | undefined }) {
 /** Why a sentence is not borne out, in a sentence. */
 export function reason(claim: Claim): string {
   if (claim.reason === "CLAIM_REASON_UNSPECIFIED") return "";
-  return t(`reason.${claim.reason}` as never, { stated: claim.stated, found: claim.found, subject: claim.subject });
+  return named("reason", claim.reason, { stated: claim.stated, found: claim.found, subject: claim.subject });
 }
 
 /** Return what is known of a footnote: how it was found that the source says it, with the reader's name, or its verdict. */

@@ -84,9 +84,9 @@ export function t(key: Key, values: Record<string, string | number> = {}): strin
 }
 
 /** Return the text for an enum's value, or the value itself where there are no words for it yet. */
-export function named(prefix: string, value: string): string {
+export function named(prefix: string, value: string, values: Record<string, string> = {}): string {
   const key = `${prefix}.${value}` as Key;
-  return key in en ? t(key) : value.toLowerCase().replaceAll("_", " ");
+  return key in en ? t(key, values) : value.toLowerCase().replaceAll("_", " ");
 }
 
 /** Return a count with its noun: "1 document", "4 documents". */
