@@ -180,6 +180,21 @@ def test_runs_thresholds_and_comparison(tmp_path: Path, address: str) -> None:
     assert (result["compared"][0]["shared"], result["compared"][0]["p"]) == (2, 1.0)
 
 
+def test_a_question_that_failed_closes_the_gate_and_counts_for_no_time(tmp_path: Path, address: str) -> None:
+    path, out = tmp_path / "golden.jsonl", tmp_path / "run.json"
+    failing = [{**LEAVE, "id": f"f{at}", "question": "boom"} for at in range(2)]
+    path.write_text("\n".join(map(json.dumps, (LEAVE, *failing))))
+    arguments = ["eval", "answers", str(path), "--out", str(out)]
+    open_wide = ["--max-wrong", "1", "--max-wrong-supported", "9", "--min-right", "0", "--min-files", "0"]
+    for more in ([], open_wide):
+        run = CliRunner().invoke(app, [*arguments, *more, "--address", address], env={"COLUMNS": "200"})
+        assert run.exit_code == 1
+        assert json.loads(out.read_text())["missed"] == ["default: 2 of 3 questions failed"]
+        assert "default: 2 of 3 questions failed" in run.output
+        assert json.loads(out.read_text())["runs"][0]["figures"]["all"]["ms"]["p50"] > 0
+        assert CliRunner().invoke(app, [*arguments, *more, "--address", "127.0.0.1:1"]).exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("quote", "filename", "offered"),
     [

@@ -94,7 +94,7 @@ async def answers(
 ) -> None:
     """Ask golden questions and grade the answers; several runs, or an earlier one, are compared by a sign test.
 
-    The exit code is 1 where a run misses a threshold. See docs/evaluating.md.
+    The exit code is 1 where a question failed or a run misses a threshold. See docs/evaluating.md.
     """
     try:
         asked = load(questions)
@@ -281,9 +281,10 @@ def _outcomes(run: Mapping[str, Any]) -> dict[str, Outcome]:
 
 
 def _missed(run: Mapping[str, Any], limits: Mapping[str, tuple[float | None, int]]) -> list[str]:
-    """Return which thresholds a run misses; a share without any counted grade misses none."""
+    """Return whether questions failed, and each threshold that a run misses; a share of no grades misses none."""
     found = run["figures"]["all"]
-    return [
+    failed = [f"{run['name']}: {found['failed']} of {found['questions']} questions failed"] if found["failed"] else []
+    return failed + [
         f"{run['name']}: {name} is {found[name]:.3g}, {'at least' if sign > 0 else 'at most'} {limit:g} was wanted"
         for name, (limit, sign) in limits.items()
         if limit is not None and found[name] is not None and sign * found[name] < sign * limit

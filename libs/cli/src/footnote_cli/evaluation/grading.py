@@ -175,7 +175,7 @@ def figures(grades: Iterable[Graded], absent: int | None = None) -> dict[str, An
         "absent refused": _share(counts["refused rightly"], absent or 0),
         "footnote file": _share_of(one.file for one in answered),
         "footnote place": _share_of(one.place for one in answered),
-        "ms": _percentiles([one.milliseconds for one in found]),
+        "ms": _percentiles([one.milliseconds for one in found if one.outcome is not Outcome.FAILED]),
         "first word ms": _percentiles([one.first_word for one in found if one.first_word is not None]),
         "tokens": sum(one.tokens for one in found),
         "cost_usd": _cost(found),
