@@ -381,6 +381,24 @@ def test_a_model_s_reading_is_computed_as_before(
     assert found.confirmed
 
 
+GOODS = "Product,Warranty (months),Price (EUR)\nPolaris Tracker,60,61200\nZenith Colorimeter,18,990\n"
+
+
+@pytest.mark.parametrize(("question", "locale", "word", "said"), [
+    ("How many months of warranty does the Polaris Tracker have?", "en", "months", None),  # its cell is quoted
+    ("How many months of warranty have the products in total?", "en", "months", ": 78"),
+    ("Wie viele Monate Garantie hat der Polaris Tracker?", "de", "garantie", ": 60"),
+])  # fmt: skip
+def test_a_reading_is_needed_for_no_cell_that_the_question_names(
+    compute: Compute, question: str, locale: str, word: str, said: str | None
+) -> None:
+    alike = {"Product": 0.5, "Warranty (months)": 1.6, "Price (EUR)": 0.5}
+    read = Reading({}, levels=dict.fromkeys((word, "monate"), alike))
+    found = compute(GOODS, question, locale, read)
+    assert (found and found.text[found.text.rindex(":") :]) == said
+    assert found is None or any(f"{word} → Warranty" in one for one in found.doubts)
+
+
 def test_a_word_of_a_column_of_days_is_not_taken_for_a_question_for_the_day(compute: Compute) -> None:
     rows = "Supplier;Invoice date;Amount\nAlder;2024-01-05;100\nBirch;2024-02-07;250\n"
     found = compute(rows, "Which supplier has the highest invoice amount?", "en")

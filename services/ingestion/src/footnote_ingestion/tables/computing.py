@@ -118,10 +118,11 @@ class Computing:
         computation = self._computed(table, form, words)
         if computation is None or computation.mixed:
             return computation
+        is_one = form.kind not in (forms.HIGHEST, forms.LOWEST) and all(cells.count == 1 for cells in computation.cells)
+        is_found = is_one and all(one.op == "=" for one in form.filters)
+        if is_found and (asked.left_out or (asked.read_as and asked.names_whole(form))):
+            return None  # the words of its row and column find the cell, which is quoted without a doubt
         if asked.left_out:
-            is_found = form.kind not in (forms.HIGHEST, forms.LOWEST) and all(one.op == "=" for one in form.filters)
-            if is_found and all(cells.count == 1 for cells in computation.cells):
-                return None  # the words of its row find the cell, which is quoted without a doubt
             computation.doubts.append(words.tables.left_out.format(words=", ".join(asked.left_out)))
         if asked.read_as:
             said = ", ".join(f"{word} → {header}" for word, header in asked.read_as.items())
