@@ -306,7 +306,7 @@ def test_filters_and_order_of_a_list_are_sent(footnote: Footnote, edge: Scripted
         "--language",
         "en",
         "--since",
-        "2026-01-01",
+        "2026-01-01T00:00Z",
         "--before",
         "2026-02-01T01:00+01:00",
     ]

@@ -1,10 +1,12 @@
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from footnote.types.v1.filter_pb2 import Filter
 from footnote_cli.errors import CommandError
+from footnote_cli.render.text import moment
 from footnote_cli.settings import parse_settings, show_settings
-from footnote_cli.values import parse_duration, parse_filter, parse_metadata
+from footnote_cli.values import parse_duration, parse_filter, parse_metadata, parse_moment
 
 
 def test_metadata_values_are_json_where_they_can_be() -> None:
@@ -26,6 +28,24 @@ def test_the_largest_whole_numbers_stay_numbers() -> None:
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("24h", 86400), ("1.5 d", 129600)])
 def test_durations(text: str, seconds: int) -> None:
     assert parse_duration(text).ToTimedelta().total_seconds() == seconds
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reader's zone is nine hours before UTC."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
+def test_a_time_is_read_in_the_zone_that_it_is_shown_in() -> None:
+    assert parse_moment("2026-01-31T09:00").ToJsonString() == "2026-01-31T00:00:00Z"
+    assert moment(parse_moment("2026-01-31 09:00")) == "2026-01-31 09:00"
+    assert parse_moment("2026-01-31T09:00Z").ToJsonString() == "2026-01-31T09:00:00Z"
+    assert parse_moment("2026-01-31").ToJsonString() == "2026-01-30T15:00:00Z"
 
 
 SETTINGS = {

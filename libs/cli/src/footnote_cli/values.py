@@ -64,11 +64,11 @@ def parse_duration(text: str) -> Duration:
 
 
 def parse_moment(text: str) -> Timestamp:
-    """Parse an ISO 8601 date or time as a Timestamp, in UTC if it names no zone; "7d" is seven days ago."""
+    """Parse an ISO 8601 date or time as a Timestamp, in the reader's zone if it names none; "7d" is seven days ago."""
     result = Timestamp()
     try:
         moment = datetime.fromisoformat(text.strip())
-        result.FromDatetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        result.FromDatetime(moment if moment.tzinfo else moment.astimezone())
         return result
     except (ValueError, OverflowError):
         pass

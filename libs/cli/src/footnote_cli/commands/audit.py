@@ -42,7 +42,11 @@ OutcomeOption = Annotated[
     str, typer.Option(metavar="OUTCOME", help="Only with this outcome: succeeded, refused or failed.")
 ]
 SinceOption = Annotated[
-    str, typer.Option(metavar="TIME", help="Only from this time on: 2026-11-22, 2026-11-22T08:00:00Z.")
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="Only from this time on: 2026-11-22 or 2026-11-22T08:00 here, 2026-11-22T08:00Z, or 7d ago.",
+    ),
 ]
 UntilOption = Annotated[str, typer.Option(metavar="TIME", help="Only before this time.")]
 

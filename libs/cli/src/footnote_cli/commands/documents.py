@@ -74,7 +74,11 @@ async def list_(
         typer.Option("--language", metavar="CODE", help="Only in this language: en, fr …; repeatable."),
     ] = None,
     since: Annotated[
-        str, typer.Option(metavar="TIME", help="Only uploaded since: 2026-01-31, 2026-01-31T08:00Z, or 7d ago.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Only uploaded since: 2026-01-31 or 2026-01-31T08:00 here, 2026-01-31T08:00Z, or 7d ago.",
+        ),
     ] = "",
     before: Annotated[
         str, typer.Option(metavar="TIME", help="Only uploaded before this time, written as for --since.")
