@@ -221,17 +221,47 @@ def test_a_passage_offered_with_a_wrong_refusal_is_counted_where_it_answers(
 
 def test_a_gate_that_could_never_close_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     edge, path, other = ScriptedEdge(), tmp_path / "golden.jsonl", tmp_path / "other.json"
-    path.write_text(json.dumps(LEAVE))
-    other.write_text(json.dumps({"runs": [{"name": "default", "answers": {"renamed": {"outcome": "right"}}}]}))
+
+    def ask(count: int) -> None:
+        path.write_text("\n".join(json.dumps({**LEAVE, "id": f"leave{at}"}) for at in range(count)))
+
+    def keep(name: str, **more: str) -> None:
+        kept = {f"{name}{at}": {"outcome": "right", **more} for at in range(6)}
+        other.write_text(json.dumps({"runs": [{"name": "default", "answers": kept}]}))
+
     with served(edge) as address:
         arguments = ["eval", "answers", str(path), "--address", address, "--fail-if-worse"]
-        for more in ([], ["--against", str(other)]):
+        against, two = ["--against", str(other)], ["--provider", "a", "--provider", "b"]
+
+        def refusal(*more: str) -> str:
             refused = CliRunner().invoke(app, [*arguments, *more])
-            assert (refused.exit_code, "nothing to compare with" in refused.stderr) == (2, True), refused.output
+            assert refused.exit_code == 2, refused.output
+            return " ".join(refused.stderr.split())
+
+        ask(6)
+        assert "nothing to compare with" in refusal()
+        keep("renamed")
+        assert "nothing to compare with" in refusal(*against)
+        keep("leave", question="How much?")
+        assert "nothing to compare with" in refusal(*against)
+        ask(5)
+        keep("leave")
+        for more in (against, two):
+            assert "at least 6 questions in both runs" in refusal(*more)
         assert not edge.requests
-        other.write_text(other.read_text().replace("renamed", "leave"))
-        for more in (["--against", str(other)], ["--provider", "a", "--provider", "b"]):
+        ask(6)
+        for more in (against, two):
             assert CliRunner().invoke(app, [*arguments, *more]).exit_code == 0
+
+
+def test_runs_are_compared_by_the_same_questions_alone(tmp_path: Path, address: str) -> None:
+    path, other = tmp_path / "golden.jsonl", tmp_path / "other.json"
+    path.write_text("\n".join(json.dumps({**LEAVE, "id": name}) for name in ("1", "2")))
+    kept = {"1": {"outcome": "wrong", "question": "How many days?"}, "2": {"outcome": "wrong", "question": "How much?"}}
+    other.write_text(json.dumps({"runs": [{"name": "default", "answers": kept}]}))
+    arguments = ["eval", "answers", str(path), "--address", address, "--against", str(other), "--json"]
+    (compared,) = json.loads(CliRunner().invoke(app, arguments).stdout)["compared"]
+    assert (compared["shared"], compared["better"]) == (1, ["1"])
 
 
 def test_grades_are_shown_although_they_cannot_be_kept(tmp_path: Path) -> None:

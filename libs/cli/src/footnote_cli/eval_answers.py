@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from footnote_cli.console import print_json
 from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.evaluation.dataset import DatasetError
 from footnote_cli.evaluation.golden import Message, Question, load, parse_run
-from footnote_cli.evaluation.grading import Change, Graded, Outcome, by_tag, compare, grade
+from footnote_cli.evaluation.grading import CHANCE, Change, Graded, Outcome, by_tag, compare, grade, sign_test
 from footnote_cli.render import answer
 from footnote_cli.session import Session
 
@@ -170,11 +171,25 @@ def _check_comparable(ways: Sequence[_Way], questions: Sequence[Question], befor
             "--fail-if-worse has nothing to compare with.",
             "Give --against RUN.json, or several --provider or --setting.",
         )
-    if before is not None and not any(question.id in before["answers"] for question in questions):
+    shared = sum(
+        before is None or _is_same(question.question, before["answers"].get(question.id)) for question in questions
+    )
+    if not shared:
         raise usage_error(
-            "--fail-if-worse has nothing to compare with: no question has an id of the earlier run.",
+            "--fail-if-worse has nothing to compare with: no question has the id and text of one of the earlier run.",
             "Give --against a run of these questions.",
         )
+    least = next(count for count in itertools.count(1) if sign_test(0, count) < CHANCE)
+    if shared < least:
+        raise usage_error(
+            f"--fail-if-worse needs at least {least} questions in both runs: {shared}, all worse, could be chance.",
+            "Ask more questions, or give thresholds instead.",
+        )
+
+
+def _is_same(question: str, earlier: Mapping[str, Any] | None) -> bool:
+    """Return whether an earlier run's answer is to this question; ids alone may be those of other questions."""
+    return earlier is not None and earlier.get("question", question) == question
 
 
 async def _save(session: Session, collection: str, filename: str, run: Mapping[str, Any]) -> str:
@@ -273,11 +288,15 @@ def _changes(before: Mapping[str, Any] | None, runs: Sequence[Mapping[str, Any]]
     """Compare every run with the earlier one; without one, the later runs with the first."""
     first = runs[0] if before is None else {**before, "name": f"{before['name']} before"}
     later = runs[1:] if before is None else runs
-    return [(run["name"], first["name"], compare(_outcomes(first), _outcomes(run))) for run in later]
+    return [(run["name"], first["name"], compare(_outcomes(first, run), _outcomes(run, run))) for run in later]
 
 
-def _outcomes(run: Mapping[str, Any]) -> dict[str, Outcome]:
-    return {id: Outcome(one["outcome"]) for id, one in run["answers"].items()}
+def _outcomes(run: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Outcome]:
+    """Return a run's grades of the questions that another one asked."""
+    texts = {id: str(one["question"]) for id, one in asked["answers"].items()}
+    return {
+        id: Outcome(one["outcome"]) for id, one in run["answers"].items() if id in texts and _is_same(texts[id], one)
+    }
 
 
 def _missed(run: Mapping[str, Any], limits: Mapping[str, tuple[float | None, int]]) -> list[str]:

@@ -155,8 +155,14 @@ def parse_run(text: str) -> dict[str, Any]:
     """Parse an earlier run's JSON output. Raises DatasetError for anything else."""
     try:
         value = json.loads(text)
-        runs = [{"name": one["name"], "answers": dict(one["answers"])} for one in value["runs"]]
-    except (ValueError, KeyError, TypeError):
+        runs = [
+            {
+                "name": one["name"],
+                "answers": {id: {"outcome": said["outcome"], **said} for id, said in one["answers"].items()},
+            }
+            for one in value["runs"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise DatasetError("the earlier run is not what `footnote eval answers --out` writes") from None
     if not runs:
         raise DatasetError("the earlier run is empty")

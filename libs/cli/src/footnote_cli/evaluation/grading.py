@@ -39,6 +39,8 @@ class Outcome(Enum):
 
 
 GOOD = (Outcome.RIGHT, Outcome.REFUSED_RIGHTLY)
+CHANCE = 0.05
+"""The probability below which a difference of two runs is not taken for chance."""
 _ORDER = {Outcome.WRONG: 0, Outcome.FAILED: 0, Outcome.REFUSED_WRONGLY: 1, Outcome.PART: 2}
 
 
@@ -236,8 +238,8 @@ class Change:
 
     @property
     def is_worse(self) -> bool:
-        """Return whether more questions got worse than better, at a significance of one in twenty."""
-        return len(self.worse) > len(self.better) and self.p < 0.05
+        """Return whether more questions got worse than better, than chance explains."""
+        return len(self.worse) > len(self.better) and self.p < CHANCE
 
 
 def compare(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Change:
