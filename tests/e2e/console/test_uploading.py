@@ -131,6 +131,34 @@ def test_a_call_that_fails_fails_its_files_and_each_is_tried_again(site: Site) -
     page.context.close()
 
 
+DROP = """element => {
+  const file = (name) => ({name, isFile: true, file: (resolve) => resolve(new File([`A text of ${name}.`], name))});
+  const unread = {name: "cloud.md", isFile: true, file: (_, reject) => reject(new DOMException("", "NotReadable"))};
+  const folder = (name, entries) => ({name, isFile: false, createReader: () => {
+    const parts = [entries, []];
+    return {readEntries: (resolve) => resolve(parts.shift())};
+  }});
+  const hidden = [file(".env"), folder(".git", [file("config")])];
+  const dropped = folder("notes", [...hidden, unread, file("a.md"), folder("more", [file("b.md")])]);
+  const event = new Event("drop", {bubbles: true, cancelable: true});
+  event.dataTransfer = {items: [{webkitGetAsEntry: () => dropped}]};
+  element.dispatchEvent(event);
+}"""
+
+
+def test_a_dropped_folder_brings_nothing_hidden_and_all_that_can_be_read(site: Site) -> None:
+    page = site.page("writer")
+    opened(page, site)
+    page.locator(".drop").evaluate(DROP)
+    page.locator(".filters").get_by_text("2 documents").wait_for()
+    assert page.locator(".told [dir]").text_content().strip("\u2068\u2069") == "cloud.md could not be read"
+    page.locator(".sendings").wait_for(state="detached")
+    assert page.get_by_text("a.md").count()
+    assert page.get_by_text("b.md").count()
+    assert not page.faults
+    page.context.close()
+
+
 def test_a_large_folder_shows_a_few_of_those_that_wait(site: Site) -> None:
     page = site.page("writer")
     opened(page, site)

@@ -4,7 +4,7 @@ import { call } from "../api/client";
 import type { Document, DocumentState } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, faultOf } from "../parts/failure";
-import { collectionAt, collections, go, loadCollections, me, titleOf } from "../state";
+import { collectionAt, collections, go, loadCollections, me, titleOf, told } from "../state";
 import { counted, isolate, language, named, t } from "../strings";
 import { type Doing, Listing, listed, pathOf, tagged } from "./listing";
 import { add, dropped, forget, retry, sending } from "./uploading";
@@ -97,10 +97,19 @@ export function Documents({ collection: opened }: { collection: string }) {
   );
 }
 
+/** Of the files of a drop that cannot be read, so many are named. */
+const UNREAD_SHOWN = 10;
+
 function Drop({ collection }: { collection: string }) {
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const take = (files: File[]) => add(files, collection);
+  const drop = async (items: DataTransferItemList) => {
+    const { files, unread } = await dropped(items);
+    take(files);
+    const shown = unread.length > UNREAD_SHOWN ? [...unread.slice(0, UNREAD_SHOWN), "…"] : unread;
+    if (shown.length) told.value = t("attach.failed", { filename: shown.join(", ") });
+  };
   return (
     <div
       class={over ? "drop over" : "drop"}
@@ -109,7 +118,7 @@ function Drop({ collection }: { collection: string }) {
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        if (event.dataTransfer) void dropped(event.dataTransfer.items).then(take);
+        if (event.dataTransfer) void drop(event.dataTransfer.items);
       }}
     >
       <button type="button" class="primary" onClick={() => input.current?.click()}>{t("documents.choose")}</button>

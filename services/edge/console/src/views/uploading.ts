@@ -167,20 +167,25 @@ export function passes(error: unknown): boolean {
   return !(error instanceof Problem) || error.status === 0 || error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
-/** Return the files of a drop, those in folders too. */
-export async function dropped(items: DataTransferItemList): Promise<File[]> {
+/** Return the files of a drop, and the names of what cannot be read. What is hidden in folders is left out, as by the command line. */
+export async function dropped(items: DataTransferItemList): Promise<{ files: File[]; unread: string[] }> {
   const entries = Array.from(items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const found: File[] = [];
+  const files: File[] = [];
+  const unread: string[] = [];
   for (let entry = entries.shift(); entry; entry = entries.shift()) {
-    if (entry.isFile) found.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
-    else {
-      const reader = (entry as FileSystemDirectoryEntry).createReader();
-      for (;;) {
-        const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-        if (!some.length) break;
-        entries.push(...some);
+    try {
+      if (entry.isFile) files.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+      else {
+        const reader = (entry as FileSystemDirectoryEntry).createReader();
+        for (;;) {
+          const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+          if (!some.length) break;
+          entries.push(...some.filter((one) => !one.name.startsWith(".")));
+        }
       }
+    } catch {
+      unread.push(entry.name);
     }
   }
-  return found;
+  return { files, unread };
 }
