@@ -137,6 +137,29 @@ def test_a_collection_keeps_its_last_runs_and_says_what_changed(site: Site) -> N
     page.context.close()
 
 
+def test_runs_of_different_questions_are_not_compared(site: Site) -> None:
+    page = site.page("writer")
+    writer = {"x-api-key": site.keys["writer"]}
+    name = f"ab-{uuid.uuid4().hex[:6]}"
+    collection_with_runs(page, site, name, first=("WRONG", "RIGHT"))
+    questions = [{"id": "tea", "question": "How long is a password?", "grade": "EVALUATION_GRADE_RIGHT"}]
+    run = {"label": "other", "filename": "it.jsonl", "questions": questions}
+    answer = page.request.post(f"{site.url}v1/collections/{name}/evaluations", headers=writer, data={"run": run})
+    assert answer.ok, answer.text()
+    page.goto(f"{site.url}#/evaluation")
+    page.reload()
+    page.get_by_label("Collection").select_option(name)
+    page.get_by_text("Better: 0, worse: 0, of 1 questions.").wait_for()
+    before, now = compared(page)
+    assert "other" in before
+    assert before == now, "there is no earlier run of its questions"
+    page.locator(".filters select").nth(1).select_option(index=1)
+    page.get_by_text("Better: 0, worse: 0, of 0 questions.").wait_for()
+    assert page.locator("s").count() == 0
+    assert not page.faults
+    page.context.close()
+
+
 def test_runs_never_stand_under_the_name_of_another_collection(site: Site) -> None:
     page = site.page("writer")
     one, other = (f"{letter}-{uuid.uuid4().hex[:6]}" for letter in "yz")

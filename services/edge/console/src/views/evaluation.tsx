@@ -103,7 +103,9 @@ export function Evaluation() {
   const load = async (stop: AbortSignal) => {
     setFault(null);
     const { runs } = await get<ListEvaluationRunsResponse>(`/v1/collections/${encodeURIComponent(collection)}/evaluations`, stop);
-    const newest = files.value.length ? [] : await Promise.all(runs.slice(0, 2).reverse().map((one) => loaded(one.id)));
+    // A collection may keep runs of several files of questions, whose ids may be the same.
+    const before = runs.find((one, at) => at > 0 && one.filename === runs[0]!.filename);
+    const newest = files.value.length ? [] : await Promise.all([before, runs[0]].flatMap((one) => (one ? [loaded(one.id)] : [])));
     if (stop.aborted) return;
     setKept(runs);
     setPair((one) => one ?? lastTwo(newest));
@@ -218,10 +220,13 @@ function Kept({ runs, remove }: { runs: EvaluationRun[]; remove: ((run: Evaluati
 
 function Figures({ old, now }: Pair) {
   const count = (run: Run, grade: Grade) => [...run.answers.values()].filter((one) => one.outcome === grade).length;
-  const moves = [...now.answers].map(([id, one]) => moved(old.answers.get(id), one));
+  const shared = [...now.answers].flatMap(([id, one]) => {
+    const before = beforeOf(old, id, one);
+    return before ? [moved(before, one)] : [];
+  });
   return (
     <>
-      <p>{t("eval.moved", { better: number(moves.filter((one) => one > 0).length), worse: number(moves.filter((one) => one < 0).length), all: number(now.answers.size) })}</p>
+      <p>{t("eval.moved", { better: number(shared.filter((one) => one > 0).length), worse: number(shared.filter((one) => one < 0).length), all: number(shared.length) })}</p>
       <div class="grid" tabIndex={0} role="region" aria-label={t("eval.grades")}>
         <table>
           <thead><tr><th scope="col">{t("eval.grades")}</th><th scope="col">{t("eval.before")}</th><th scope="col">{t("eval.after")}</th></tr></thead>
@@ -232,15 +237,21 @@ function Figures({ old, now }: Pair) {
   );
 }
 
+/** Return the answer of a run to the same question: an id alone may be that of another file's. */
+function beforeOf(old: Run, id: string, { question }: Answered): Answered | undefined {
+  const before = old.answers.get(id);
+  return before?.question === question ? before : undefined;
+}
+
 /** More than 0 where an answer is better than the one before, less where it is worse. */
 const moved = (before: Answered | undefined, after: Answered) => (before ? WORTH[after.outcome] - WORTH[before.outcome] : 0);
 
 function Questions({ old, now, changed }: Pair & { changed: boolean }) {
-  const shown = [...now.answers].filter(([id, one]) => !changed || old.answers.get(id)?.outcome !== one.outcome);
+  const shown = [...now.answers].filter(([id, one]) => !changed || beforeOf(old, id, one)?.outcome !== one.outcome);
   return (
     <ul class="list">
       {shown.map(([id, one]) => {
-        const before = old.answers.get(id);
+        const before = beforeOf(old, id, one);
         const way = moved(before, one);
         return (
           <li key={id}>
