@@ -56,9 +56,9 @@ async function headers(more: Record<string, string> = {}): Promise<Record<string
 
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
-  const body = await response.json().catch(() => ({}));
+  const body: Body = await response.json().catch(() => ({}));
   if (response.status === 401 && (key.value || !(await signedInElsewhere()))) turnedAway();
-  throw new Problem(response.status, { detail: response.statusText, ...body }, Number(response.headers.get("retry-after")) || 0);
+  throw new Problem(response.status, body, Number(response.headers.get("retry-after")) || 0);
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
@@ -121,7 +121,7 @@ export async function upload<T>(
       const body = parsed(request.responseText);
       if (request.status < 300) return resolve(body as T);
       if (request.status === 401) turnedAway();
-      reject(new Problem(request.status, { detail: request.statusText, ...body }, Number(request.getResponseHeader("retry-after")) || 0));
+      reject(new Problem(request.status, body, Number(request.getResponseHeader("retry-after")) || 0));
     };
     request.send(form);
   });

@@ -29,10 +29,16 @@ export function advised(message: string, hint: string): string {
   return [said && !/[.!?:…]$/.test(said) ? `${said}.` : said, hint].filter(Boolean).join(" ");
 }
 
+/** Return what a call failed with where the server did not say: a proxy answered for it. */
+function unsaid(status: number): string {
+  if (status === 413) return t("error.large");
+  return status >= 502 && status <= 504 ? t("error.unreachable") : `HTTP ${status}`;
+}
+
 export function faultOf(error: unknown): Fault {
   if (error instanceof Problem) {
     if (!error.status) return { detail: t("error.unreachable"), reason: error.reason };
-    const said = error.violations.length ? error.violations.map(refused).join("\n") : error.message;
+    const said = error.violations.length ? error.violations.map(refused).join("\n") : error.message || unsaid(error.status);
     const hint = error.retryAfter ? t("error.later", { seconds: number(Math.max(1, error.retryAfter)) }) : error.hint;
     return { detail: advised(said, hint), reason: error.reason };
   }

@@ -8,6 +8,7 @@ export const de: Texts = {
   "signin.help": "Schlüssel erstellt ein Administrator unter „Schlüssel“ oder mit „footnote keys create“. Auch ein Token Ihres OpenID-Connect-Anbieters ist möglich. Er wird nur in den geöffneten Tabs dieses Browsers aufbewahrt.",
   "signin.wrong": "Der Server kennt diesen Schlüssel nicht.",
   "error.later": "Versuchen Sie es in {seconds} s erneut.",
+  "error.large": "Ein Proxy vor dem Server hat dies als zu groß abgelehnt.",
   "error.unreachable": "Der Server ist nicht erreichbar. Läuft er?", "error.again": "Erneut versuchen", "error.title": "Das hat nicht funktioniert",
   "loading": "Wird geladen…", "close": "Schließen", "cancel": "Abbrechen", "save": "Speichern", "more": "Mehr", "none": "Keine",
   "ask.title": "Fragen Sie Ihre Dokumente", "ask.lead": "Jeder Satz wird an seiner Quelle geprüft. Öffnen Sie eine Fußnote, um die Stelle zu sehen.",

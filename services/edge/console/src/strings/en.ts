@@ -6,6 +6,7 @@ export const en = {
   "signin.help": "An administrator makes keys under Keys, or with “footnote keys create”. A token of your OpenID Connect issuer works too. It is kept in the tabs of this browser that are open, and nowhere else.",
   "signin.wrong": "The server does not know this key.",
   "error.later": "Try again in {seconds} s.",
+  "error.large": "A proxy before the server refused this as too large.",
   "error.unreachable": "The server cannot be reached. Is it running?", "error.again": "Try again", "error.title": "That did not work",
   "loading": "Loading…", "close": "Close", "cancel": "Cancel", "save": "Save", "more": "More", "none": "None",
   "ask.title": "Ask your documents", "ask.lead": "Every sentence is checked against its source. Open a footnote to see the place.",

@@ -8,6 +8,7 @@ export const es: Texts = {
   "signin.help": "Un administrador crea las claves en «Claves» o con «footnote keys create». También sirve un token de su proveedor de OpenID Connect. Solo se guarda en las pestañas abiertas de este navegador.",
   "signin.wrong": "El servidor no conoce esta clave.",
   "error.later": "Inténtelo de nuevo dentro de {seconds} s.",
+  "error.large": "Un proxy situado ante el servidor lo ha rechazado por ser demasiado grande.",
   "error.unreachable": "No se puede acceder al servidor. ¿Está en marcha?", "error.again": "Reintentar", "error.title": "No ha funcionado",
   "loading": "Cargando…", "close": "Cerrar", "cancel": "Cancelar", "save": "Guardar", "more": "Más", "none": "Ninguno",
   "ask.title": "Pregunte a sus documentos", "ask.lead": "Cada frase se comprueba en su fuente. Abra una nota para ver el lugar.",

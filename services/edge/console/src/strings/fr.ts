@@ -8,6 +8,7 @@ export const fr: Texts = {
   "signin.help": "Un administrateur crée les clés sous « Clés », ou avec « footnote keys create ». Un jeton de votre fournisseur OpenID Connect convient aussi. Elle n’est gardée que dans les onglets ouverts de ce navigateur.",
   "signin.wrong": "Le serveur ne connaît pas cette clé.",
   "error.later": "Réessayez dans {seconds} s.",
+  "error.large": "Un proxy placé devant le serveur l’a refusé : c’est trop volumineux.",
   "error.unreachable": "Le serveur est injoignable. Est-il démarré ?", "error.again": "Réessayer", "error.title": "Cela n’a pas fonctionné",
   "loading": "Chargement…", "close": "Fermer", "cancel": "Annuler", "save": "Enregistrer", "more": "Plus", "none": "Aucun",
   "ask.title": "Interrogez vos documents", "ask.lead": "Chaque phrase est vérifiée dans sa source. Ouvrez une note pour voir l’endroit.",

@@ -8,6 +8,7 @@ export const it: Texts = {
   "signin.help": "Un amministratore crea le chiavi in «Chiavi» o con «footnote keys create». Va bene anche un token del Suo provider OpenID Connect. Resta solo nelle schede aperte di questo browser.",
   "signin.wrong": "Il server non conosce questa chiave.",
   "error.later": "Riprovi tra {seconds} s.",
+  "error.large": "Un proxy davanti al server lo ha rifiutato perché troppo grande.",
   "error.unreachable": "Il server non è raggiungibile. È in esecuzione?", "error.again": "Riprova", "error.title": "Non ha funzionato",
   "loading": "Caricamento…", "close": "Chiudi", "cancel": "Annulla", "save": "Salva", "more": "Altro", "none": "Nessuno",
   "ask.title": "Interroghi i Suoi documenti", "ask.lead": "Ogni frase è verificata nella sua fonte. Apra una nota per vedere il punto.",

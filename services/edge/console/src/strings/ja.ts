@@ -8,6 +8,7 @@ export const ja: Texts = {
   "signin.help": "キーは管理者が「キー」または「footnote keys create」で作成します。お使いの OpenID Connect プロバイダーのトークンも使えます。このブラウザーで開いているタブにのみ保持されます。",
   "signin.wrong": "サーバーはこのキーを認識できません。",
   "error.later": "{seconds} 秒後に再試行してください。",
+  "error.large": "サーバーの手前のプロキシが、大きすぎるとして拒否しました。",
   "error.unreachable": "サーバーに接続できません。起動していますか？", "error.again": "再試行", "error.title": "うまくいきませんでした",
   "loading": "読み込み中…", "close": "閉じる", "cancel": "キャンセル", "save": "保存", "more": "さらに表示", "none": "なし",
   "ask.title": "文書に質問する", "ask.lead": "すべての文を出典と照合しています。脚注を開くと該当箇所が表示されます。",

@@ -8,6 +8,7 @@ export const nl: Texts = {
   "signin.help": "Een beheerder maakt sleutels onder ‘Sleutels’ of met ‘footnote keys create’. Een token van uw OpenID Connect-provider werkt ook. De sleutel wordt alleen bewaard in de geopende tabbladen van deze browser.",
   "signin.wrong": "De server kent deze sleutel niet.",
   "error.later": "Probeer het over {seconds} s opnieuw.",
+  "error.large": "Een proxy vóór de server heeft dit geweigerd omdat het te groot is.",
   "error.unreachable": "De server is niet bereikbaar. Draait hij?", "error.again": "Opnieuw proberen", "error.title": "Dat is niet gelukt",
   "loading": "Laden…", "close": "Sluiten", "cancel": "Annuleren", "save": "Opslaan", "more": "Meer", "none": "Geen",
   "ask.title": "Stel uw documenten een vraag", "ask.lead": "Elke zin wordt aan zijn bron getoetst. Open een voetnoot om de plaats te zien.",

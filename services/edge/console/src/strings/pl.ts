@@ -8,6 +8,7 @@ export const pl: Texts & Forms<"few" | "many"> = {
   "signin.help": "Klucze tworzy administrator w widoku „Klucze” lub poleceniem „footnote keys create”. Można też użyć tokenu swojego dostawcy OpenID Connect. Jest przechowywany tylko w otwartych kartach tej przeglądarki.",
   "signin.wrong": "Serwer nie zna tego klucza.",
   "error.later": "Spróbuj ponownie za {seconds} s.",
+  "error.large": "Serwer pośredniczący odrzucił to jako zbyt duże.",
   "error.unreachable": "Serwer jest nieosiągalny. Czy działa?", "error.again": "Spróbuj ponownie", "error.title": "Nie udało się",
   "loading": "Wczytywanie…", "close": "Zamknij", "cancel": "Anuluj", "save": "Zapisz", "more": "Więcej", "none": "Brak",
   "ask.title": "Zapytaj swoje dokumenty", "ask.lead": "Każde zdanie jest sprawdzane ze źródłem. Otwórz przypis, aby zobaczyć to miejsce.",

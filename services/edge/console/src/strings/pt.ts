@@ -8,6 +8,7 @@ export const pt: Texts = {
   "signin.help": "Um administrador cria as chaves em «Chaves» ou com «footnote keys create». Também serve um token do seu fornecedor OpenID Connect. Só é guardado nos separadores abertos deste navegador.",
   "signin.wrong": "O servidor não conhece esta chave.",
   "error.later": "Tente novamente dentro de {seconds} s.",
+  "error.large": "Um proxy à frente do servidor recusou isto por ser demasiado grande.",
   "error.unreachable": "Não é possível contactar o servidor. Está em execução?", "error.again": "Tentar novamente", "error.title": "Não funcionou",
   "loading": "A carregar…", "close": "Fechar", "cancel": "Cancelar", "save": "Guardar", "more": "Mais", "none": "Nenhum",
   "ask.title": "Pergunte aos seus documentos", "ask.lead": "Cada frase é verificada na sua fonte. Abra uma nota para ver o lugar.",

@@ -8,6 +8,7 @@ export const zh: Texts = {
   "signin.help": "密钥由管理员在“密钥”中创建，或用“footnote keys create”创建。也可使用您的 OpenID Connect 提供方的令牌。它只保存在此浏览器打开的标签页中。",
   "signin.wrong": "服务器不认识此密钥。",
   "error.later": "请在 {seconds} 秒后重试。",
+  "error.large": "服务器前的代理以过大为由拒绝了。",
   "error.unreachable": "无法连接服务器。它在运行吗？", "error.again": "重试", "error.title": "操作未成功",
   "loading": "正在加载…", "close": "关闭", "cancel": "取消", "save": "保存", "more": "更多", "none": "无",
   "ask.title": "向您的文档提问", "ask.lead": "每句话都与来源核对过。打开脚注即可查看原处。",
