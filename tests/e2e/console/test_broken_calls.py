@@ -128,8 +128,28 @@ def test_a_title_whose_call_failed_can_be_saved_again(site: Site, handbook: str)
     page.context.close()
 
 
-def attach(page: Page, word: str) -> None:
-    page.locator("input[aria-label='Attach files']").set_input_files([note(f"{word}.txt", f"A text of {word}.")])
+@pytest.mark.parametrize(("status", "said"), [
+    (502, "The server cannot be reached. Is it running?"),
+    (413, "A proxy before the server refused this as too large."),
+    (418, "HTTP 418"),
+])  # fmt: skip
+def test_a_proxy_that_answers_for_the_server_is_put_in_words(site: Site, status: int, said: str) -> None:
+    page = site.page("writer")
+    writer = {"x-api-key": site.keys["writer"]}
+    assert page.request.post(f"{site.url}v1/conversations", headers=writer, data={"title": "Calls"}).ok
+    page.route(
+        "**/v1/conversations*",
+        lambda route: route.fulfill(status=status, content_type="text/html", body="<html><h1>nginx</h1></html>"),
+    )
+    page.goto(f"{site.url}#/conversations")
+    page.locator(".failure p").wait_for()
+    assert (page.locator(".failure p").text_content() or "").removesuffix(".") == said.removesuffix(".")
+    page.context.close()
+
+
+def attach(page: Page, *words: str) -> None:
+    files = [note(f"{word}.txt", f"A text of {word}.") for word in words]
+    page.locator("input[aria-label='Attach files']").set_input_files(files)
 
 
 def test_files_attached_while_another_conversation_is_opened_belong_to_their_own(site: Site, handbook: str) -> None:
@@ -211,10 +231,55 @@ def test_an_attached_file_that_is_accepted_is_watched_until_it_is_read(site: Sit
         else:
             route.continue_()
 
-    page.route("**/v1/documents/*:watch", watch)
+    page.route("**/documents:watch*", watch)
     attach(page, "tea")
     page.locator(".attached .state.good").wait_for(timeout=20_000)
     assert len(broken) == 3
+    assert not page.faults
+    page.context.close()
+
+
+def test_all_files_of_a_conversation_are_watched_by_one_stream(site: Site) -> None:
+    page = site.page("writer")
+    watches: list[Any] = []
+    page.route("**:watch*", lambda route: watches.append(route))  # browsers hold six connections to a host, over all tabs
+    words = [f"herb{number}" for number in range(7)]
+    with page.expect_response(lambda one: one.url.endswith("/v1/documents")):
+        attach(page, *words)
+    page.locator(".attached li").nth(6).wait_for()
+    page.wait_for_timeout(2000)
+    assert [one.request.url.rpartition("/")[2] for one in watches] == ["documents:watch"]
+    watches[0].continue_()
+    page.unroute("**:watch*")
+    page.locator(".attached .state.good").nth(6).wait_for()
+    assert not page.faults
+    page.context.close()
+
+
+def test_documents_are_watched_while_the_page_is_looked_at(site: Site) -> None:
+    page = site.page("writer")
+    name = made(page, site)
+    page.goto(f"{site.url}#/documents/{name}")
+    page.get_by_text("No documents here yet.").wait_for()
+
+    def turn(state: str) -> None:
+        page.evaluate(
+            """state => {
+              Object.defineProperty(document, "visibilityState", {value: state, configurable: true});
+              document.dispatchEvent(new Event("visibilitychange"));
+            }""",
+            state,
+        )
+
+    with page.expect_event("requestfailed", lambda one: "documents:watch" in one.url):
+        turn("hidden")
+    choose(page, [note("tea.txt", "A text of tea.")])
+    page.locator(".sendings").wait_for(state="detached")
+    assert page.get_by_text("No documents here yet.").count() == 1
+    with page.expect_request("**/documents:watch*") as again:
+        turn("visible")
+    assert not again.value.url.endswith("resume_token="), "the watch goes on where it ended"
+    page.locator(".filters").get_by_text("1 document").wait_for()
     assert not page.faults
     page.context.close()
 

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Problem, call, freshId, upload } from "../api/client";
-import type { CreateCollectionResponse, Document, UploadDocumentResponse, WatchDocumentResponse } from "../api/types";
+import type { CreateCollectionResponse, Document, UploadDocumentResponse, WatchDocumentsResponse } from "../api/types";
 import { advised, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, loadCollections, me } from "../state";
@@ -14,6 +14,9 @@ const DAYS = 7;
 interface Attached {
   id: string;
   conversation: string;
+  collection: string;
+  /** Once it is uploaded; empty until then. */
+  document: string;
   filename: string;
   state: "reading" | "ready" | "failed";
   problem: string;
@@ -42,28 +45,65 @@ async function made(conversation: string): Promise<string> {
   return name;
 }
 
-const ended = (one: Document) => one.state === "DOCUMENT_STATE_INDEXED" || one.state === "DOCUMENT_STATE_ERROR";
+const readingIn = (collection: string) => attached.value.filter((one) => one.collection === collection && one.state === "reading" && one.document);
 
-async function send(id: string, file: File, collection: string): Promise<void> {
+function end(one: Attached, state: "ready" | "failed", problem = ""): void {
+  change(one.id, { state, problem });
+  announced.value = t(state === "ready" ? "attach.ready" : "attach.failed", { filename: one.filename });
+}
+
+/** Say what has become of a document, where it is one of the files that are read. */
+function settle(collection: string, { id, state, failure }: Document): void {
+  if (state !== "DOCUMENT_STATE_INDEXED" && state !== "DOCUMENT_STATE_ERROR") return;
+  const problem = failure ? advised(failure.message, failure.hint) : "";
+  for (const one of readingIn(collection)) if (one.document === id) end(one, state === "DOCUMENT_STATE_INDEXED" ? "ready" : "failed", problem);
+}
+
+/** Collections whose files are watched, with the documents as they were last seen: one stream for all files of a conversation. */
+const watched = new Map<string, Map<string, Document>>();
+
+async function watch(collection: string): Promise<void> {
+  const known = new Map<string, Document>();
+  watched.set(collection, known);
+  try {
+    await watchedToEnd<WatchDocumentsResponse>(`/v1/collections/${encodeURIComponent(collection)}/documents:watch`, ({ changed, deleted }) => {
+      if (changed?.document) known.set(changed.document.id, changed.document);
+      if (changed?.document) settle(collection, changed.document);
+      for (const one of readingIn(collection)) if (one.document === deleted?.document_id) end(one, "failed");
+      const over = !readingIn(collection).length;
+      if (over) watched.delete(collection);
+      return over;
+    });
+  } catch (error) {
+    watched.delete(collection);
+    for (const one of readingIn(collection)) end(one, "failed", faultOf(error).detail);
+  }
+}
+
+async function send(one: Attached, file: File): Promise<void> {
+  const { id, collection } = one;
   try {
     const sent = await upload<UploadDocumentResponse>("/v1/documents", [file], { collection, request_id: id }, () => undefined);
-    let last = sent.document!;
-    await watchedToEnd<WatchDocumentResponse>(`/v1/documents/${encodeURIComponent(last.id)}:watch`, (event) => ended(last = event.document ?? last));
-    const failed = last.state !== "DOCUMENT_STATE_INDEXED";
-    change(id, { state: failed ? "failed" : "ready", problem: last.failure ? advised(last.failure.message, last.failure.hint) : "" });
+    const document = sent.document!;
+    change(id, { document: document.id });
+    // The stream may have told of it before its upload was answered.
+    settle(collection, watched.get(collection)?.get(document.id) ?? document);
+    if (readingIn(collection).length && !watched.has(collection)) void watch(collection);
   } catch (error) {
-    change(id, { state: "failed", problem: faultOf(error).detail });
+    end(one, "failed", faultOf(error).detail);
   }
-  announced.value = t(attached.value.find((one) => one.id === id)?.state === "ready" ? "attach.ready" : "attach.failed", { filename: file.name });
 }
+
+/** The uploads, one after the other: browsers hold six connections of HTTP/1.1 to a host, which other calls need too. */
+let uploads: Promise<void> = Promise.resolve();
 
 /** Attach files, and return the collection that they go into once it is there. */
 async function attach(files: File[], conversation: string): Promise<string> {
   const collection = await made(conversation);
   for (const file of files) {
-    const id = freshId();
-    attached.value = [...attached.value, { id, conversation, filename: file.name, state: "reading", problem: "" }];
-    void send(id, file, collection);
+    const one: Attached = { id: freshId(), conversation, collection, document: "", filename: file.name, state: "reading", problem: "" };
+    attached.value = [...attached.value, one];
+    uploads = uploads.then(() => send(one, file));
   }
   return collection;
 }

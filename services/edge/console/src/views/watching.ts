@@ -29,10 +29,29 @@ export interface Row {
   progress?: Progress;
 }
 
+/** Settles once the page is looked at, or `stop` aborts. */
+function lookedAt(stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.visibilityState !== "visible" && !stop.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      stop.removeEventListener("abort", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+    stop.addEventListener("abort", look);
+    look();
+  });
+}
+
 export function useDocuments(collection: string): { rows: Map<string, Row>; ready: boolean; fault: Fault | null } {
   const [state, setState] = useState({ rows: new Map<string, Row>(), ready: false, fault: null as Fault | null });
   useEffect(() => {
     const stop = new AbortController();
+    // A hidden tab watches nothing: browsers hold six connections of HTTP/1.1 to a host, over all tabs.
+    let open = new AbortController();
+    const close = () => { if (document.visibilityState !== "visible") open.abort(); };
+    document.addEventListener("visibilitychange", close);
     let rows = new Map<string, Row>();
     let ready = false;
     let due = 0;
@@ -46,14 +65,17 @@ export function useDocuments(collection: string): { rows: Map<string, Row>; read
     setState({ rows, ready: false, fault: null });
     (async () => {
       let token = "";
-      while (collection && !stop.signal.aborted) {
+      while (collection) {
+        await lookedAt(stop.signal);
+        if (stop.signal.aborted) return;
+        open = new AbortController();
         // Without a token the snapshot has all that exists: it replaces what is shown once it is whole. Until the first one
         // is, it is shown as it comes in.
         const next = token ? rows : new Map<string, Row>();
         if (!ready) rows = next;
         try {
           const path = `/v1/collections/${encodeURIComponent(collection)}/documents:watch?resume_token=${encodeURIComponent(token)}`;
-          for await (const event of events<WatchDocumentsResponse>("GET", path, undefined, stop.signal)) {
+          for await (const event of events<WatchDocumentsResponse>("GET", path, undefined, open.signal)) {
             if (event.changed?.document) next.set(event.changed.document.id, { document: event.changed.document, ...(event.changed.progress && { progress: event.changed.progress }) });
             if (event.deleted) next.delete(event.deleted.document_id);
             if (event.snapshot_done) {
@@ -64,7 +86,7 @@ export function useDocuments(collection: string): { rows: Map<string, Row>; read
             if (rows === next) tell();
           }
         } catch (error) {
-          if (stop.signal.aborted) return;
+          if (open.signal.aborted) continue;
           if (token && error instanceof Problem && REFUSED.has(error.reason)) {
             token = "";
             continue;
@@ -75,7 +97,9 @@ export function useDocuments(collection: string): { rows: Map<string, Row>; read
       }
     })();
     return () => {
+      document.removeEventListener("visibilitychange", close);
       stop.abort();
+      open.abort();
       cancelAnimationFrame(due);
     };
   }, [collection]);
