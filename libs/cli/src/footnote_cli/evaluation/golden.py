@@ -119,26 +119,33 @@ def plain(text: str) -> str:
 
 
 def matches(wanted: str, text: str) -> bool:
-    """Return whether a text from `plain` contains a wanted one: whole words and numbers, or a pattern between slashes.
+    """Return whether a text contains a wanted one: whole words and numbers, or a pattern between slashes.
 
-    Raises ValueError for an invalid pattern.
+    A pattern is searched in the text as written, spacing aside, and in what `plain` makes of it. Raises ValueError for
+    an invalid pattern.
     """
+    normal = plain(text)
     if len(wanted) >= _LEAST_PATTERN and wanted.startswith("/") and wanted.endswith("/"):
         try:
-            return re.search(wanted[1:-1], text, re.IGNORECASE) is not None
+            pattern = re.compile(wanted[1:-1], re.IGNORECASE)
         except re.error as error:
             raise ValueError(f"{wanted} is no regular expression: {error}") from None
+        spaced = " ".join(unicodedata.normalize("NFC", text).split())
+        return any(pattern.search(one) for one in (normal, spaced))
     sought = plain(wanted)
-    at = text.find(sought)
+    at = normal.find(sought)
     while at >= 0:
-        if not _goes_on(text, at) and not _goes_on(text, at + len(sought)):
+        if not _goes_on(normal, at) and not _goes_on(normal, at + len(sought)):
             return True
-        at = text.find(sought, at + 1)
+        at = normal.find(sought, at + 1)
     return False
 
 
 def _goes_on(text: str, at: int) -> bool:
-    """Return whether a number or a word in letters continues over a position: "13" is not in "130", nor in "1.13"."""
+    """Return whether a number or a word continues over a position: "13" is not in "130", nor in "1.13".
+
+    Scripts whose letters have case separate words; others do not, or join particles to them.
+    """
     if not 0 < at < len(text):
         return False
     left, right = text[at - 1], text[at]
@@ -148,7 +155,7 @@ def _goes_on(text: str, at: int) -> bool:
         return True
     if right in ".," and left.isdigit() and text[at + 1 : at + 2].isdigit():
         return True
-    return left.isascii() and right.isascii() and left.isalpha() and right.isalpha()
+    return left.lower() != left.upper() and right.lower() != right.upper()
 
 
 def parse_run(text: str) -> dict[str, Any]:

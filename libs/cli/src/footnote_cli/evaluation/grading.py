@@ -88,7 +88,7 @@ def grade(question: Question, answer: Answer) -> Graded:
         if question.expect == "absent":
             return Graded(Outcome.REFUSED_RIGHTLY, **common)
         return Graded(Outcome.REFUSED_WRONGLY, offered=_offers(question, answer), **common)
-    text = plain(_MARKER.sub("", answer.text))
+    text = _MARKER.sub("", answer.text)
     unwanted = [one for one in question.must_not if matches(one, text)]
     if question.expect == "absent":
         accepted = not unwanted and any(matches(one, text) for one in question.accept)
@@ -118,7 +118,7 @@ def grade(question: Question, answer: Answer) -> Graded:
 
 def _offers(question: Question, answer: Answer) -> bool:
     """Return whether the passage offered with a refusal is of an expected file and holds all that is in `must`."""
-    near, text = answer.nearest, plain(answer.nearest.quote)
+    near, text = answer.nearest, answer.nearest.quote
     if not text or any(matches(one, text) for one in question.must_not):
         return False
     wanted = [(one,) if isinstance(one, str) else one for one in question.must]
