@@ -44,6 +44,8 @@ def test_sources_are_texts_sentences_or_documents(dataset: Path) -> None:
         ("{", "line 1"), ('{"id": "a"}', "label"), ("[]", "line 1"),
         ('{"id": "a", "label": "maybe", "statement": "x", "source": "y"}', "maybe"),
         ('{"id": "a", "label": "supported", "statement": " ", "source": "y"}', "must have a text"),
+        (json.dumps({"id": "a", "label": "supported", "statement": "x" * 8001, "source": "y"}), "line 1.*at most 8000"),
+        ("\ufeff" + json.dumps({"label": "maybe"}), "maybe"),
         ('{"id": "a", "label": "supported", "statement": "x", "source": "y"}\n' * 2, "twice"), ("", "no statements"),
     ],
 )  # fmt: skip
@@ -108,7 +110,10 @@ def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_
 
 @pytest.mark.slow
 def test_a_wrong_reader_or_set_is_refused_in_one_line(dataset: Path, tmp_path: Path) -> None:
-    for arguments in ([str(tmp_path / "none")], [str(dataset), "--reader", "nowhere:x"]):
+    (tmp_path / "list.json").write_text("[]")
+    compared = [str(dataset), "--compare", str(tmp_path / "list.json")]
+    for arguments in ([str(tmp_path / "none")], [str(dataset), "--reader", "nowhere:x"], compared):
         result = CliRunner().invoke(app, ["eval", "verdicts", *arguments])
+        assert "object has no attribute" not in result.output
         assert result.exit_code == 1
         assert "Traceback" not in result.output

@@ -1,9 +1,14 @@
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 from footnote_cli.evaluation.dataset import DatasetError, load
 from footnote_cli.evaluation.measures import compare, mean, score_query
+from footnote_cli.evaluation.together import together
+from footnote_cli.main import app
+from footnote_kit.errors import Unavailable
+from typer.testing import CliRunner
 
 
 def test_measures() -> None:
@@ -48,6 +53,48 @@ def test_load(tmp_path: Path) -> None:
     assert [document.id for document in dataset.documents] == ["d1"]
     assert dataset.queries == {"q1": "?"}
     assert dataset.relevant == {"q1": {"d1": 1.0}}
+
+
+@pytest.mark.parametrize(("earlier", "provider", "says"), [
+    ('{"runs": []}', "builtin", "is not what"),
+    (None, "nothing", "nothing"),
+])  # fmt: skip
+@pytest.mark.slow
+def test_what_cannot_be_measured_is_said_in_a_line(
+    tmp_path: Path, earlier: str | None, provider: str, says: str
+) -> None:
+    write(tmp_path)
+    arguments = ["eval", "retrieval", str(tmp_path), "--provider", provider]
+    if earlier is not None:
+        (tmp_path / "run.json").write_text(earlier)
+        arguments += ["--baseline", str(tmp_path / "run.json")]
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, says in result.output) == (1, True)
+    assert isinstance(result.exception, SystemExit), result.exception
+
+
+@pytest.mark.slow
+def test_the_bar_is_checked_whatever_else_is_measured(tmp_path: Path) -> None:
+    write(tmp_path)
+    result = CliRunner().invoke(app, ["eval", "retrieval", str(tmp_path), "--bar", "--strategy", "bm25"])
+    assert (result.exit_code, "holds" in result.output) == (0, True), result.output
+
+
+async def test_the_first_failure_is_raised_as_it_is() -> None:
+    ended: list[str] = []
+
+    async def fails() -> None:
+        raise Unavailable("away")
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("cancelled")
+
+    with pytest.raises(Unavailable, match="away"):
+        await together([waits(), fails()])
+    assert ended == ["cancelled"]
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from footnote.types.v1.collection_pb2 import Collection, FusionMethod, RetrievalSettings, SearchStrategy
+from footnote_kit.errors import FootnoteError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
@@ -23,6 +24,7 @@ from footnote_cli.eval_verdicts import verdicts
 from footnote_cli.evaluation.dataset import Dataset, DatasetError, load
 from footnote_cli.evaluation.deployment import Bench, Ranking, open_bench
 from footnote_cli.evaluation.measures import MEASURES, Difference, compare, mean, score_query
+from footnote_cli.supervise import StartError
 
 app = typer.Typer(no_args_is_help=True, help="Measure retrieval, verdicts and answers on data with known answers.")
 app.command()(answers)
@@ -57,7 +59,7 @@ def retrieval(
 ) -> None:
     """Ingest data sets through the real services, ask every question, and report nDCG@10, recall and MRR."""
     console = make_console(pipe_width=150)
-    names = strategy or (list(_BAR) if bar else ["auto"])
+    names = list(dict.fromkeys([*(strategy or ()), *(_BAR if bar else ())])) or ["auto"]
     unknown = [name for name in names if name not in _STRATEGIES]
     if unknown:
         raise typer.BadParameter(f"There is no strategy {unknown[0]!r}; there are {', '.join(_STRATEGIES)}.")
@@ -66,19 +68,27 @@ def retrieval(
         settings.dense_weight = weight
     try:
         loaded = [load(folder).sampled(queries) for folder in datasets]
-        before = json.loads(baseline.read_text(encoding="utf-8")) if baseline else None
-    except (DatasetError, OSError, ValueError) as error:
+        before = json.loads(baseline.read_text(encoding="utf-8-sig")) if baseline else None
+        if before is not None and not _is_run(before):
+            raise DatasetError(f"{baseline} is not what `footnote eval retrieval --out` writes")
+        results = asyncio.run(_measure(console, loaded, provider or ["builtin"], names, settings))
+    except (DatasetError, OSError, ValueError, FootnoteError, StartError) as error:
         console.print(str(error), style="red")
         raise typer.Exit(1) from None
-    results = asyncio.run(_measure(console, loaded, provider or ["builtin"], names, settings))
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
     _print(console, results)
     passed = not bar or _print_bar(console, results)
     if before is not None:
         _print_differences(console, before, results)
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
     raise typer.Exit(0 if passed else 1)
+
+
+def _is_run(read: Any) -> bool:
+    """Return whether JSON has the records of an earlier run."""
+    names = {"dataset", "provider", "strategy", "per_query"}
+    return isinstance(read, list) and all(isinstance(one, dict) and names <= one.keys() for one in read)
 
 
 async def _measure(

@@ -99,7 +99,7 @@ async def answers(
     """
     try:
         asked = load(questions)
-        before = parse_run(against.read_text(encoding="utf-8")) if against else None
+        before = parse_run(against.read_text(encoding="utf-8-sig")) if against else None
     except (DatasetError, OSError, UnicodeDecodeError) as error:
         raise usage_error(str(error)) from None
     if save:

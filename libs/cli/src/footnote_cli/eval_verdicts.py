@@ -52,14 +52,14 @@ def verdicts(
     progress = make_console(stderr=True)
     try:
         statements = load(dataset)
-        before = json.loads(compare.read_text(encoding="utf-8")) if compare else None
-        if before is not None and not isinstance(before.get("runs"), list):
+        before = json.loads(compare.read_text(encoding="utf-8-sig")) if compare else None
+        if before is not None and not (isinstance(before, dict) and isinstance(before.get("runs"), list)):
             raise DatasetError(f"{compare} is not what `footnote eval verdicts --json` prints")
         runs = [
             _record(statements, name, asyncio.run(_judged(progress, statements, name)))
             for name in dict.fromkeys([RULES, *(reader or ())])
         ]
-    except (DatasetError, OSError, ValueError, AttributeError, FootnoteError, StartError) as error:
+    except (DatasetError, OSError, ValueError, FootnoteError, StartError) as error:
         progress.print(str(error), style="red")
         raise typer.Exit(1) from None
     result: dict[str, Any] = {"dataset": dataset.name, "runs": runs}

@@ -44,7 +44,7 @@ class Dataset:
 def _lines(path: Path) -> Iterator[str]:
     if not path.is_file():
         raise DatasetError(f"{path} is missing: a data set has corpus.jsonl, queries.jsonl and qrels.tsv")
-    with path.open(encoding="utf-8") as lines:
+    with path.open(encoding="utf-8-sig") as lines:
         yield from (line.rstrip("\n") for line in lines)
 
 

@@ -22,6 +22,7 @@ from footnote_kit.degradations import word
 from footnote_kit.settings import KitSettings
 
 from footnote_cli.evaluation.dataset import CorpusDocument, Dataset
+from footnote_cli.evaluation.together import together
 from footnote_cli.supervise import Supervisor
 from footnote_cli.targets import parse
 
@@ -58,9 +59,7 @@ class Bench:
                 await self._index(created.collection.id, _document_id(dataset, number), document)
             on_document()
 
-        async with asyncio.TaskGroup() as group:
-            for number, document in enumerate(dataset.documents):
-                group.create_task(one(number, document))
+        await together(one(number, document) for number, document in enumerate(dataset.documents))
         # Another service makes them, so there is no event to wait for.
         while await self._without_vector(created.collection.id):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
@@ -114,9 +113,7 @@ class Bench:
             for found in response.degradations:
                 degraded[word(found)] = degraded.get(word(found), 0) + 1
 
-        async with asyncio.TaskGroup() as group:
-            for query, text in dataset.queries.items():
-                group.create_task(one(query, text))
+        await together(one(query, text) for query, text in dataset.queries.items())
         return Ranking(ranked, seconds, degraded)
 
 

@@ -92,7 +92,7 @@ class Question(_Strict):
 def load(path: Path) -> list[Question]:
     """Read golden questions from a file of JSON lines. Raises DatasetError with the line number."""
     found: dict[str, Question] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
         if not line.strip():
             continue
         try:

@@ -23,6 +23,7 @@ from footnote_kit.settings import KitSettings
 
 from footnote_cli.evaluation.deployment import SCOPE
 from footnote_cli.evaluation.statements import Statement
+from footnote_cli.evaluation.together import together
 from footnote_cli.evaluation.verdicts import Verdict
 from footnote_cli.supervise import Supervisor
 from footnote_cli.targets import parse
@@ -66,9 +67,7 @@ async def judge(statements: Sequence[Statement], reader: str, on_done: Callable[
             degraded.update(f"{word(one)}: {one.detail}" for one in response.degradations)
             on_done(len(chosen))
 
-        async with asyncio.TaskGroup() as group:
-            for start in range(0, len(statements), _AT_ONCE):
-                group.create_task(some(statements[start : start + _AT_ONCE]))
+        await together(some(statements[start : start + _AT_ONCE]) for start in range(0, len(statements), _AT_ONCE))
     return Judged(verdicts, usage, dict(degraded))
 
 

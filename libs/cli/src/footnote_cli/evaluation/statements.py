@@ -13,6 +13,7 @@ from footnote_text import language as languages
 
 from footnote_cli.evaluation.dataset import DatasetError
 
+_LONGEST = 8000  # characters of a statement, as VerifyStatements takes it
 SUPPORTED, PARTLY, NOT = LABELS = ("supported", "partially_supported", "not_supported")
 
 
@@ -39,7 +40,7 @@ def load(path: Path) -> list[Statement]:
     if not file.is_file():
         raise DatasetError(f"{file} is missing: a set of verdicts is a file of JSON lines, or a folder's claims.jsonl")
     found: dict[str, Statement] = {}
-    with file.open(encoding="utf-8") as lines:
+    with file.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -63,6 +64,8 @@ def _statement(record: Mapping[str, Any], number: int) -> Statement:
     source = _source(record["source"])
     if not text or not source.text.strip():
         raise ValueError("statement and source must have a text")
+    if len(text) > _LONGEST:
+        raise ValueError(f"a statement has at most {_LONGEST} characters")
     language = record.get("language") or languages.detect(text, ("en",)) or "?"
     return Statement(
         str(record.get("id", record.get("_id", number))), text, source, label, record.get("kind") or label, language
