@@ -242,7 +242,7 @@ def test_an_attached_file_that_is_accepted_is_watched_until_it_is_read(site: Sit
 def test_all_files_of_a_conversation_are_watched_by_one_stream(site: Site) -> None:
     page = site.page("writer")
     watches: list[Any] = []
-    page.route("**:watch*", lambda route: watches.append(route))  # browsers hold six connections to a host, over all tabs
+    page.route("**:watch*", lambda route: watches.append(route))
     words = [f"herb{number}" for number in range(7)]
     with page.expect_response(lambda one: one.url.endswith("/v1/documents")):
         attach(page, *words)

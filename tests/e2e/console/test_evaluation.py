@@ -1,6 +1,7 @@
 """Runs of golden questions, of files and kept by a collection: their grades, and what changed between two of them."""
 
 import json
+import shlex
 import uuid
 
 import pytest
@@ -140,7 +141,7 @@ def test_a_collection_keeps_its_last_runs_and_says_what_changed(site: Site) -> N
 def test_runs_of_different_questions_are_not_compared(site: Site) -> None:
     page = site.page("writer")
     writer = {"x-api-key": site.keys["writer"]}
-    name = f"ab-{uuid.uuid4().hex[:6]}"
+    name = f"ab {uuid.uuid4().hex[:6]}"
     collection_with_runs(page, site, name, first=("WRONG", "RIGHT"))
     questions = [{"id": "tea", "question": "How long is a password?", "grade": "EVALUATION_GRADE_RIGHT"}]
     run = {"label": "other", "filename": "it.jsonl", "questions": questions}
@@ -150,6 +151,8 @@ def test_runs_of_different_questions_are_not_compared(site: Site) -> None:
     page.reload()
     page.get_by_label("Collection").select_option(name)
     page.get_by_text("Better: 0, worse: 0, of 1 questions.").wait_for()
+    command = shlex.split(page.locator("pre.query").text_content() or "")
+    assert command[:-1] == ["footnote", "eval", "answers", "golden.jsonl", "--collection", name]
     before, now = compared(page)
     assert "other" in before
     assert before == now, "there is no earlier run of its questions"

@@ -79,7 +79,7 @@ export const en = {
   "answer.export": "Save as Markdown", "answer.again": "Answer again", "answer.edit": "Edit the question", "answer.up": "Helpful", "answer.down": "Not helpful",
   "answer.comment": "What was good or wrong? (optional)", "answer.comment.send": "Send", "answer.thanks": "Thank you, noted.",
   "answer.notfound": "No passage was found that answers.", "answer.nearest": "The nearest passage:", "answer.unsourced": "Answered without sources.", "answer.cut": "Cut at the length limit.", "answer.refused": "Refused.",
-  "answer.dropped": "{n} further passages were found and left out: {reasons}", "answer.seconds": "{seconds} s",
+  "answer.dropped": "Further passages found and left out: {n} ({reasons})", "answer.seconds": "{seconds} s",
   "badge.name": "Footnote {n}: {badge}, {verdict}",
   "tip.sheet": "Sheet {sheet}", "tip.cell": "Cell {cell}", "tip.value": "Value {value}", "tip.collection": "Collection {collection}", "tip.open": "Click to open the place",
   "outside.name": "{address}, leads to {host}", "outside.leads": "This leads out of here, to {host}:", "outside.open": "Go to {host}",

@@ -81,7 +81,7 @@ export const fr: Texts = {
   "answer.export": "Enregistrer en Markdown", "answer.again": "Répondre à nouveau", "answer.edit": "Modifier la question", "answer.up": "Utile", "answer.down": "Pas utile",
   "answer.comment": "Qu’est-ce qui était bien ou faux ? (facultatif)", "answer.comment.send": "Envoyer", "answer.thanks": "Merci, c’est noté.",
   "answer.notfound": "Aucun passage qui réponde n’a été trouvé.", "answer.nearest": "Le passage le plus proche :", "answer.unsourced": "Répondu sans sources.", "answer.cut": "Coupé à la longueur maximale.", "answer.refused": "Refusé.",
-  "answer.dropped": "{n} autres passages ont été trouvés et écartés : {reasons}", "answer.seconds": "{seconds} s",
+  "answer.dropped": "Autres passages trouvés et écartés : {n} ({reasons})", "answer.seconds": "{seconds} s",
   "badge.name": "Note {n} : {badge}, {verdict}",
   "tip.sheet": "Feuille {sheet}", "tip.cell": "Cellule {cell}", "tip.value": "Valeur {value}", "tip.collection": "Collection {collection}", "tip.open": "Cliquez pour ouvrir l’endroit",
   "outside.name": "{address}, mène à {host}", "outside.leads": "Ce lien sort d’ici, vers {host} :", "outside.open": "Aller à {host}",

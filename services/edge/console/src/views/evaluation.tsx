@@ -86,6 +86,9 @@ function runsOf(text: string, file: string): Run[] {
   }));
 }
 
+/** Return a collection's name, which has no quotes, as a word of a shell's command. */
+const quoted = (name: string) => (/^\w[\w.-]*$/.test(name) ? name : `'${name}'`);
+
 export function Evaluation() {
   const [wrong, setWrong] = useState("");
   const [fault, setFault] = useState<Fault | null>(null);
@@ -159,7 +162,7 @@ export function Evaluation() {
     <div class="page evaluation">
       <h1>{t("nav.evaluation")}</h1>
       <p class="quiet">{t("eval.lead")}</p>
-      <pre class="query" dir="ltr"><code>footnote eval answers golden.jsonl --collection {collection || "NAME"} --save</code></pre>
+      <pre class="query" dir="ltr"><code>footnote eval answers golden.jsonl --collection {collection ? quoted(collection) : "NAME"} --save</code></pre>
       <div class="row filters">
         {collections.value.length > 0 && (
           <label class="inline-field">{t("eval.collection")}

@@ -53,7 +53,8 @@ export function Recent({ opened }: { opened: string }) {
   const [pins, setPins] = useState(pinned);
   const { value, again } = useLoaded((stop) => read(query, pins, stop), [query, pins, opened, asked.value], EVERY_MS);
   const pin = (id: string) => {
-    const now = pins.includes(id) ? pins.filter((other) => other !== id) : [id, ...pins];
+    const before = pinned(); // another tab may have pinned others meanwhile
+    const now = before.includes(id) ? before.filter((other) => other !== id) : [id, ...before];
     localStorage.setItem(store(), JSON.stringify(now));
     setPins(now);
   };
