@@ -14,7 +14,6 @@ from footnote.types.v1.collection_pb2 import Collection, FusionMethod, Retrieval
 from footnote_kit.errors import FootnoteError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from footnote_cli.console import make_console
@@ -24,6 +23,7 @@ from footnote_cli.eval_verdicts import verdicts
 from footnote_cli.evaluation.dataset import Dataset, DatasetError, load
 from footnote_cli.evaluation.deployment import Bench, Ranking, open_bench
 from footnote_cli.evaluation.measures import MEASURES, Difference, compare, mean, score_query
+from footnote_cli.render.figures import FigureTable
 from footnote_cli.supervise import StartError
 
 app = typer.Typer(no_args_is_help=True, help="Measure retrieval, verdicts and answers on data with known answers.")
@@ -164,18 +164,8 @@ def _percentiles(seconds: list[float]) -> dict[str, float]:
 
 
 def _print(console: Console, results: list[dict[str, Any]]) -> None:
-    table = Table(title="Retrieval, through the services")
-    for heading in (
-        "data set",
-        "embeddings",
-        "strategy",
-        "questions",
-        *MEASURES,
-        "without sources",
-        "p50 ms",
-        "p95 ms",
-    ):
-        table.add_column(heading, justify="left" if heading in {"data set", "embeddings", "strategy"} else "right")
+    headings = ("data set", "embeddings", "strategy", "questions", *MEASURES, "without sources", "p50 ms", "p95 ms")
+    table = FigureTable("Retrieval, through the services", headings, names=3)
     for result in results:
         without = result.get("scores_without_sources")
         table.add_row(
@@ -194,9 +184,8 @@ def _print(console: Console, results: list[dict[str, Any]]) -> None:
 def _print_bar(console: Console, results: list[dict[str, Any]]) -> bool:
     """Print hybrid against the better channel; return whether it meets the bar everywhere."""
     scores = {(r["dataset"], r["provider"], r["strategy"]): r["scores"]["ndcg@10"] for r in results}
-    table = Table(title=f"Hybrid against its better half (nDCG@10, at most {_TOLERANCE} below)")
-    for heading in ("data set", "embeddings", "better half", "hybrid", "difference", ""):
-        table.add_column(heading)
+    headings = ("data set", "embeddings", "better half", "hybrid", "difference", "")
+    table = FigureTable(f"Hybrid against its better half (nDCG@10, at most {_TOLERANCE} below)", headings, names=2)
     passed = True
     for dataset, provider in dict.fromkeys((r["dataset"], r["provider"]) for r in results):
         found = [scores.get((dataset, provider, name)) for name in _BAR]
@@ -208,7 +197,7 @@ def _print_bar(console: Console, results: list[dict[str, Any]]) -> bool:
         passed = passed and held
         table.add_row(
             dataset, provider, f"{best:.4f} ({name})", f"{hybrid:.4f}", f"{hybrid - best:+.4f}",
-            "holds" if held else "FAILS", style=None if held else "red",
+            "holds" if held else "FAILS", style="" if held else "red",
         )  # fmt: skip
     console.print(table)
     return passed
@@ -216,19 +205,8 @@ def _print_bar(console: Console, results: list[dict[str, Any]]) -> bool:
 
 def _print_differences(console: Console, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
     earlier = {(r["dataset"], r["provider"], r["strategy"]): r["per_query"] for r in before}
-    table = Table(title="Against the earlier run (paired randomisation test)")
-    for heading in (
-        "data set",
-        "embeddings",
-        "strategy",
-        "nDCG@10 before",
-        "after",
-        "difference",
-        "p",
-        "better",
-        "worse",
-    ):
-        table.add_column(heading)
+    headings = ("data set", "embeddings", "strategy", "nDCG@10 before", "after", "difference", "p", "better", "worse")
+    table = FigureTable("Against the earlier run (paired randomisation test)", headings, names=3)
     for result in after:
         key = (result["dataset"], result["provider"], result["strategy"])
         if key not in earlier:
@@ -236,6 +214,6 @@ def _print_differences(console: Console, before: list[dict[str, Any]], after: li
         found: Difference = compare(earlier[key], result["per_query"])
         table.add_row(
             *key, f"{found.before:.4f}", f"{found.after:.4f}", f"{found.delta:+.4f}", f"{found.p_value:.4f}",
-            str(found.better), str(found.worse), style="bold" if found.p_value < 0.05 else None,
+            str(found.better), str(found.worse), style="bold" if found.p_value < 0.05 else "",
         )  # fmt: skip
     console.print(table)

@@ -19,6 +19,7 @@ from footnote_cli.evaluation.dataset import DatasetError
 from footnote_cli.evaluation.judging import RULES, Judged, judge
 from footnote_cli.evaluation.statements import Statement, load
 from footnote_cli.evaluation.verdicts import changes, figures, grouped, reliability
+from footnote_cli.render.figures import FigureTable
 from footnote_cli.supervise import StartError
 
 _COLUMNS = {
@@ -123,15 +124,10 @@ def _compared(
 
 def _print(console: Console, result: Mapping[str, Any]) -> None:
     for run in result["runs"]:
-        table = Table(title=f"{result['dataset']}, read by {run['reader']}")
-        table.add_column("")
-        for heading in _COLUMNS.values():
-            table.add_column(heading, justify="right")
-        table.add_row("all", *_cells(run["figures"]), style="bold", end_section=True)
-        for by in ("by_kind", "by_language"):
-            rows = list(run[by].items())
-            for at, (name, one) in enumerate(rows, 1):
-                table.add_row(name, *_cells(one), end_section=at == len(rows))
+        table = FigureTable(f"{result['dataset']}, read by {run['reader']}", ("", *_COLUMNS.values()))
+        table.add_row("all", *_cells(run["figures"]), style="bold")
+        for name, one in (*run["by_kind"].items(), *run["by_language"].items()):
+            table.add_row(name, *_cells(one))
         console.print(table)
         console.print(_reliability(run))
         if run["tokens"]:
@@ -140,12 +136,12 @@ def _print(console: Console, result: Mapping[str, Any]) -> None:
             console.print(f"{run['reader']}: {count} calls with {what}", style="yellow")
     for one in result.get("compared", ()):
         console.print(f"Against the earlier run, {one['reader']}: {one['shared']} statements in both")
-        table = Table()
+        differences = Table()
         for heading in ("", "before", "now"):
-            table.add_column(heading)
+            differences.add_column(heading)
         for name, (was, now) in one["figures"].items():
-            table.add_row(_COLUMNS[name], _number(was), _number(now))
-        console.print(table)
+            differences.add_row(_COLUMNS[name], _number(was), _number(now))
+        console.print(differences)
         console.print(f"better: {len(one['better'])} {' '.join(one['better'][:20])}")
         console.print(f"worse: {len(one['worse'])} {' '.join(one['worse'][:20])}")
 

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from footnote_cli.console import make_console
 from footnote_cli.render import reasons
+from footnote_cli.render.figures import FigureTable
 from footnote_cli.render.text import elapsed, one_line, plural, seconds
 
 _PLAIN = make_console()
@@ -178,8 +179,8 @@ def computation(made: TableComputation, result: QueryResult | None = None) -> li
 
 
 _COLUMNS = (
-    "questions", "good", "right", "part", "wrong", "wrong though supported", "refused rightly", "refused wrongly",
-    "offered", "absent refused", "footnote file", "footnote place",
+    "questions", "good", "right", "part", "wrong", "failed", "refused rightly", "refused wrongly",
+    "wrong though supported", "offered", "absent refused", "footnote file", "footnote place",
 )  # fmt: skip
 _GOOD = ("right", "refused rightly")
 
@@ -187,12 +188,9 @@ _GOOD = ("right", "refused rightly")
 def show(console: Console, result: Mapping[str, Any], *, answers: bool) -> None:
     """Print runs by tag, times and costs, comparisons and missed thresholds; `answers` adds each bad answer."""
     for run in result["runs"]:
-        table = Table(title=f"{result['questions']}, {run['name']}")
-        table.add_column("")
-        for heading in _COLUMNS:
-            table.add_column(heading, justify="right")
+        table = FigureTable(f"{result['questions']}, {run['name']}", ("", *_COLUMNS))
         for name, one in run["figures"].items():
-            table.add_row(name, *(_number(one[key]) for key in _COLUMNS), style="bold" if name == "all" else None)
+            table.add_row(name, *(_number(one[key]) for key in _COLUMNS), style="bold" if name == "all" else "")
         console.print(table)
         everything = run["figures"]["all"]
         times = (
