@@ -9,7 +9,7 @@ import fpdf
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.types.v1.document_pb2 import WARNING_KIND_PAGE_FURNITURE
-from footnote_ingestion.parsers.base import FURNITURE, BlockWriter, Limits
+from footnote_ingestion.parsers.base import FURNITURE, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from support.ingestion_client import assert_spans_exact
@@ -136,3 +136,34 @@ def test_a_file_of_nothing_but_page_numbers_is_text(tmp_path: Path) -> None:
     texts, furniture, _ = read(made(tmp_path, [[(FOOT, 9, "", str(number))] for number in range(1, 6)]))
     assert len(texts) == 5
     assert not furniture
+
+
+@pytest.mark.parametrize("angle", [30, 45, 54, -45])
+def test_watermarks_are_no_headings_and_no_part_of_tables(angle: int, tmp_path: Path) -> None:
+    pdf = fpdf.FPDF(unit="pt", format="A4")
+    pdf.set_auto_page_break(False)
+    for number in range(1, 5):
+        pdf.add_page()
+        pdf.set_font("helvetica", "B", 90)
+        with pdf.rotation(angle, 297, 421):
+            pdf.text(140, 450, "DRAFT")
+        pdf.set_font("helvetica", "B", 16)
+        pdf.text(72, 90, f"Chapter {number}")
+        pdf.set_font("helvetica", size=11)
+        for top, _, _, text in body(number):
+            pdf.text(72, top, text)
+        for row, cells in enumerate((("Region", "2023", "2022"), ("North", "485", "503"), ("South", "345", "355"))):
+            for column, cell in enumerate(cells):
+                pdf.set_xy(72 + 120 * column, 400 + 18 * row)
+                pdf.cell(120, 18, cell, border=1)
+    path = tmp_path / "draft.pdf"
+    pdf.output(str(path))
+    texts, furniture, _ = read(path)
+    assert texts.count("DRAFT") == 1
+    assert [block.text for block in furniture] == ["DRAFT"] * 3
+    assert texts.count("Region: South; 2023: 345; 2022: 355") == 4
+    blocks: list[Block] = []
+    PdfParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert {tuple(block.locator.heading_path) for block in blocks if block.kind == TABLE_ROW} == {
+        (f"Chapter {number}",) for number in range(1, 5)
+    }

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 
 import pypdfium2.raw as pdfium
 
@@ -29,6 +30,8 @@ _WORD = re.compile(r"\S+")
 _NAME_BYTES = 96
 _WIDEST = 1.2
 """Maximum width of a letter as a multiple of its height; wider "words" are several with gaps."""
+_SLOPE, _MUCH_LARGER = 0.25, 1.5
+"""A line that rises or falls by more than this fraction of its length is not just of a page that was scanned askew."""
 _SPACES = frozenset((0x20, 0xA0, 0x0A, 0x0D))
 # Longer lines are not checked for bold type.
 _MAY_BE_HEADING = 90
@@ -62,6 +65,8 @@ class Line:
     """Signs to insert into its text, with their places, to separate raised figures from others."""
     backwards: bool = False
     """Whether it is read from right to left; set if it has right-to-left letters."""
+    watermark: bool = False
+    """Whether it runs aslant over the page, in much larger type than most lines; it is `rotated` then."""
 
 
 @dataclass(slots=True)
@@ -100,6 +105,7 @@ class LineReader:
         self.loose_box = pdfium_calls.loose_box
         """PDFium's function for a character's box, turned."""
         self._directions = [0, 0, 0, 0]
+        self._any_aslant = False
 
     def read(self, text_page: object, page: int) -> tuple[list[Line], str]:
         """Return the lines with visible characters in the order of the page's content, and its raw text."""
@@ -120,10 +126,12 @@ class LineReader:
         if turn := degrees_to_turn(self._directions):
             self._turn(turn)
             lines = self._lines(holder, text, page)
+        if self._any_aslant:
+            _note_watermarks(lines)
         return lines, text
 
     def _turn(self, degrees: int) -> None:
-        self.turn, self._directions = degrees, [0, 0, 0, 0]
+        self.turn, self._directions, self._any_aslant = degrees, [0, 0, 0, 0], False
         self.loose_box = partial(loose_box_turned, degrees=degrees) if degrees else pdfium_calls.loose_box
 
     def _lines(self, holder: pdfium_calls.Handle, text: str, page: int) -> list[Line]:
@@ -174,7 +182,7 @@ class LineReader:
                 last = start + len(text) - 1
                 hyphen = line.hyphen and end == len(kept)
                 part = self._line(holder, text, line.page, indexes[start], indexes[last], hyphen)
-                part.char, part.backwards = indexes[start], line.backwards
+                part.char, part.backwards, part.watermark = indexes[start], line.backwards, line.watermark
                 part.unit = line.unit + (_units(line.text[:start]) if self.wide else start)
                 parts[bool(kept[start])].append(part)
             start = end
@@ -239,15 +247,17 @@ class LineReader:
         if not (self.loose_box(text_page, first, self._of_first) and self.loose_box(text_page, last, self._of_last)):
             return Line(text, page, 0.0, 0.0, 0.0, 0.0, 0.0, False, hyphen)
         size = pdfium_calls.font_size(text_page, first)
-        direction = 0
+        direction, aslant = 0, False
         if pdfium_calls.matrix(text_page, first, self._of_matrix):
             across, up = (matrix.a, matrix.b) if size >= 0 else (-matrix.a, -matrix.b)
             size = abs(size) * math.hypot(matrix.c, matrix.d)
+            aslant = min(abs(up), abs(across)) > _SLOPE * max(abs(up), abs(across))
             if abs(up) > abs(across):
                 direction = 1 if up > 0 else 3
             elif across < 0:
                 direction = 2
         self._directions[direction] += len(text)
+        self._any_aslant |= aslant
         bold = False
         if len(text) <= _MAY_BE_HEADING:
             # A line that only begins in bold type is a paragraph with a run-in title or an emphasised word.
@@ -260,7 +270,7 @@ class LineReader:
         left, right = min(box.left, end.left), max(box.right, end.right)
         mapped = not has_no_character(text_page, first, last)
         rotated = (direction * 90 - self.turn) % 180 != 0
-        return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped)
+        return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped, watermark=aslant)
 
     def _is_bold(self, text_page: pdfium_calls.Handle, index: int) -> bool:
         """Return whether a character is bold by its font's name, or is white space."""
@@ -268,6 +278,14 @@ class LineReader:
         if 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None:
             return True
         return pdfium_calls.unicode_of(text_page, index) in _SPACES
+
+
+def _note_watermarks(lines: Sequence[Line]) -> None:
+    """Let only those lines that run aslant be watermarks that are much larger than others."""
+    usual = median([line.size for line in lines if not line.watermark] or [0.0])
+    for line in lines:
+        line.watermark = line.watermark and line.size > _MUCH_LARGER * usual
+        line.rotated = line.rotated or line.watermark
 
 
 def marked(marks: Iterable[tuple[int, str]], text: str) -> str:

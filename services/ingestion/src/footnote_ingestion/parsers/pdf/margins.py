@@ -1,7 +1,8 @@
 """Finds page furniture: page numbers, and running heads and feet after their first appearance.
 
 A line is furniture if it only states the page's number, or if the same line, except for that number, is in the margin
-of several pages at the same height. Headings and amounts are never furniture, and a line is text in case of doubt.
+of several pages at the same height. A watermark across the page is furniture wherever it is. Headings and amounts are
+never furniture, and a line is text in case of doubt.
 """
 
 from __future__ import annotations
@@ -54,13 +55,17 @@ def running_lines(pages: Sequence[PageLike]) -> set[int]:
     places: dict[tuple[str, int], list[Line]] = defaultdict(list)
     for page in pages:
         own = _own_numbers(page, offsets)
-        for line in zones[page.number]:
-            if id(line) not in labels and 0 < line.size <= largest and not _AMOUNT.search(line.text):
+        watermarks = [line for line in page.lines if line.watermark]
+        for line in (*zones[page.number], *watermarks):
+            if line.watermark or (
+                id(line) not in labels and 0 < line.size <= largest and not _AMOUNT.search(line.text)
+            ):
                 places[_shape(line.text, own), round(_heights(page, line)[0] / 4)].append(line)
     found = set(labels)
     for repeated in places.values():
         on = len({line.page for line in repeated})
-        least = max(_LEAST_PAGES, _BOLD_SHARE * len(pages)) if repeated[0].bold else _LEAST_PAGES
+        in_heading_type = repeated[0].bold and not repeated[0].watermark
+        least = max(_LEAST_PAGES, _BOLD_SHARE * len(pages)) if in_heading_type else _LEAST_PAGES
         if on >= least:
             found.update(id(line) for line in repeated if line.page != repeated[0].page)
     return found if any(id(line) not in found for page in pages for line in page.lines) else set()

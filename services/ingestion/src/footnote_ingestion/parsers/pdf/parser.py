@@ -238,7 +238,10 @@ def _read(
                         lines, hidden = _parted(reader, text_page.raw, lines, unseen)
                     part_raised(reader, text_page.raw, lines)
                     tables = read_tables(
-                        lines, partial(reader.words, text_page.raw), partial(rulings_turned, page.raw, reader.turn), out
+                        [line for line in lines if not line.watermark],
+                        partial(reader.words, text_page.raw),
+                        partial(rulings_turned, page.raw, reader.turn),
+                        out,
                     )
                     turn_back(tables, reader.turn)
                     if two_ways:
