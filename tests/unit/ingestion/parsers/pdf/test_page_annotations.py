@@ -98,6 +98,18 @@ def test_values_of_a_form_are_names_with_values(tmp_path: Path, text: str) -> No
     assert left_out == {}
 
 
+def test_chosen_options_are_read_as_they_are_shown(tmp_path: Path) -> None:
+    texts = [[TextStringObject(text) for text in one] for one in (("FR", "France"), ("ES", "Spain"), ("IT", "Italy"))]
+    options = ArrayObject(ArrayObject(pair) for pair in texts)
+    both = ArrayObject([TextStringObject("FR"), TextStringObject("IT")])
+    writer = typed("Choose.")
+    field(writer, 0, "country", "/Ch", "ES", Opt=options, Ff=NumberObject(1 << 17))
+    field(writer, 0, "visited", "/Ch", "", Opt=options, Ff=NumberObject(1 << 21), V=both)
+    field(writer, 0, "typed", "/Ch", "Malta", Opt=options, Ff=NumberObject(3 << 17))
+    rows = [block.text for block in read(writer, tmp_path)[0] if block.kind == BLOCK_KIND_TABLE_ROW]
+    assert rows == ["country: Spain", "visited: France, Italy", "typed: Malta"]
+
+
 def test_a_form_alone_is_no_blank_file(tmp_path: Path) -> None:
     writer = typed("")
     field(writer, 0, "city", "/Tx", "Oslo")

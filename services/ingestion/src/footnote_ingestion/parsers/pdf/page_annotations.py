@@ -23,7 +23,7 @@ from footnote_ingestion.parsers.tables import pair_text
 _MOST = 10_000
 """Maximum per file; further ones count as left out."""
 _MOST_BYTES = 200_000
-_MOST_OF_NAME = 300
+_MOST_OF_NAME, _MOST_OPTIONS = 300, 1_000
 _ATTACHED = "{count} attached files are not read, but for their names"
 _HIDDEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 _PASSWORD = 1 << 13
@@ -143,12 +143,21 @@ def _field(annotation: object, form: object, place: PageLocator, out: BlockWrite
             return ""
         value = _of_form(raw.FPDFAnnot_GetFormFieldExportValue, form, annotation) or "✓"
     elif kind in _WRITTEN:
-        value = _of_form(raw.FPDFAnnot_GetFormFieldValue, form, annotation)
+        # The value of a list is what the form exports, such as a code; a page shows the labels.
+        value = _chosen_labels(form, annotation) or _of_form(raw.FPDFAnnot_GetFormFieldValue, form, annotation)
     else:
         return ""
     name = _of_form(raw.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
     name = name or _of_form(raw.FPDFAnnot_GetFormFieldName, form, annotation)
     return pair_text([name, value]) if name and value else value
+
+
+def _chosen_labels(form: object, annotation: object) -> str:
+    """Return the labels of a list's chosen options; "" for a field without options."""
+    count = min(raw.FPDFAnnot_GetOptionCount(form, annotation), _MOST_OPTIONS)
+    chosen = (at for at in range(count) if raw.FPDFAnnot_IsOptionSelected(form, annotation, at))
+    labels = (inline(_text(partial(raw.FPDFAnnot_GetOptionLabel, form, annotation, at))) for at in chosen)
+    return ", ".join(filter(None, labels))
 
 
 def _of_form(ask: Callable[..., int], form: object, annotation: object) -> str:
