@@ -250,3 +250,17 @@ async def test_answers_of_before_get_their_origins(tmp_path: Path) -> None:
     await ForgettingTable(database).documents(["a"])
     assert {name for name, said in (await rows(database)).items() if said} == {"small"}
     await database.close()
+
+
+async def test_a_sweep_reads_from_the_notes_on_and_not_all_answers(tmp_path: Path) -> None:
+    """Ask the database how it would answer, where it can be asked without a server."""
+    opened = Database(f"sqlite:///{tmp_path / 'edge.db'}")
+    await opened.migrate()
+    said = []
+    event.listen(opened.engine.sync_engine, "before_cursor_execute", lambda *told: said.append(told[2:4]))
+    await ForgettingTable(opened).sweep()
+    statement, parameters = next(one for one in said if "message_origins" in one[0])
+    with sqlite3.connect(tmp_path / "edge.db") as connection:
+        plan = " | ".join(row[-1] for row in connection.execute(f"explain query plan {statement}", parameters))
+    assert "SCAN message_origins" not in plan, plan
+    await opened.close()

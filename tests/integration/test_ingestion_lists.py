@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 import random
 import sqlite3
@@ -16,11 +17,17 @@ import pytest_asyncio
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_ingestion.adapters.changes import alive
+from footnote_ingestion.adapters.listing import _beyond
+from footnote_ingestion.adapters.schema import documents
 from footnote_ingestion.app import build
-from footnote_ingestion.model.values import ORDERS
+from footnote_ingestion.model.values import ORDERS, Order
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.paging import Page
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.timestamp_pb2 import Timestamp
+from sqlalchemy import select
+from sqlalchemy.dialects import sqlite
 from support import postgres
 from support.ingestion_client import Client
 
@@ -190,15 +197,19 @@ async def test_lists_of_a_collection_are_read_from_an_index(served: Served, clie
     path = served.runtime.data_dir / "ingestion" / "documents.db"
     if not path.exists():
         pytest.skip("PostgreSQL chooses by its statistics")
-    for column in ("create_time", "filename_folded", "size_bytes", "update_time"):
-        query = (
-            "explain query plan select * from documents where tenant_id = 't' and collection_id = 'c' and "
-            f"delete_time is null and ({column} > 1 or ({column} = 1 and id > 'x')) order by {column}, id limit 101"
-        )
+    of_collection = (documents.c.tenant_id == "t", documents.c.collection_id == "c")
+    cases = [(of_collection, name) for name in ("create_time", "filename_folded", "size_bytes", "update_time")]
+    for where, name in [*cases, ((documents.c.state == "indexed",), "create_time")]:
+        column = documents.c[name]
+        page = dataclasses.replace(Page.first(), position=(1 if name != "filename_folded" else "x", "y"))
+        beyond = _beyond(column, Order(name, descending=True), page)
+        query = select(documents).where(*where, alive(), beyond).order_by(column.desc(), documents.c.id.desc())
+        said = query.limit(101).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
         with closing(sqlite3.connect(path)) as connection:
-            plan = " ".join(row[-1] for row in connection.execute(query))
-        assert "USING INDEX" in plan, (column, plan)
-        assert "TEMP B-TREE" not in plan, (column, plan)
+            plan = " ".join(row[-1] for row in connection.execute(f"explain query plan {said}"))
+        assert "USING INDEX" in plan, (name, plan)
+        assert f"({name},id)<(?,?)" in plan, (name, plan)
+        assert "TEMP B-TREE" not in plan, (name, plan)
 
 
 async def test_a_zero_byte_of_a_caller_is_no_fault(client: Client) -> None:

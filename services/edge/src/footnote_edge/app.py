@@ -1,5 +1,6 @@
 """Assembles the edge service."""
 
+from contextlib import suppress
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +12,7 @@ from footnote_kit.admission.concurrency import Size
 from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.app import App, Runtime
 from footnote_kit.edge import additions
+from footnote_kit.errors import NotOffered
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
 from footnote_kit.periodic import PeriodicTasks
@@ -208,7 +210,7 @@ def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ..
     consistency = ConsistencyCheck(
         stages, jobs, work.renewing, base.operations, work.restoring, library.vanished, settings
     )
-    reconciler = Reconciler(stages, jobs, consistency, settings)
+    reconciler = Reconciler(stages, jobs, settings)
     work.leases.on_orphans = lambda: jobs.run_in_background(reconciler.take_up())
     repair = ChunkRepair(stages, jobs, work.renewing, settings)
     leftovers = InterruptedWork(stages, library.document_deletion, settings)
@@ -223,6 +225,7 @@ def _rounds(components: Components, backlog: Backlog) -> tuple[PeriodicTasks, ..
         every("audit-kept", partial(gateway.audit.sweep, settings.audit_days), _SWEEP_SECONDS),
         every("operations", library.operations.tend, settings.reconcile_seconds),
         every("reconcile", reconciler.run, settings.reconcile_seconds, scope=SYSTEM),
+        every("consistency", partial(_compare, consistency), settings.reconcile_seconds, scope=SYSTEM),
         every("leftovers", leftovers.run, settings.leftovers_seconds, scope=SYSTEM),
         every("damaged-documents", repair.run, settings.leftovers_seconds, scope=SYSTEM),
         every("memory", MemoryBacklog(history.conversations, jobs).run, settings.reconcile_seconds),
@@ -250,6 +253,12 @@ def _admission(settings: Settings, loads: ProcessLoads) -> Admission:
     bounds = (settings.asks_at_once, settings.uploads_at_once, settings.calls_at_once)
     sizes = (Size(at_once, settings.admission_wait_seconds) for at_once in bounds)
     return Admission(*sizes, iteration=loop_lag.iteration, processor=loads.processor)
+
+
+async def _compare(consistency: ConsistencyCheck) -> None:
+    """Compare documents with chunks; a third-party stage keeps itself consistent and need not offer the calls."""
+    with suppress(NotOffered):
+        await consistency.run()
 
 
 async def _forget(forgetting: Forgetting, jobs: Jobs) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.earlier_payloads import VERSION
 from footnote_edge.adapters.messages import message_of_row
-from footnote_edge.adapters.origins import DELETED, row_key
+from footnote_edge.adapters.origins import row_key
 from footnote_edge.adapters.tables import ConversationRow, EvaluationRow, ForgottenRow, MessageOriginRow, MessageRow
 from footnote_edge.conversations.origins import without
 from footnote_edge.conversations.ports import Forgotten
@@ -29,6 +29,10 @@ ROWS_KEPT_DAYS = 1
 _ROWS_SECONDS = 3600.0
 """Seconds between looks for old notes of rows, which read all notes older than a day."""
 _AT_ONCE = 100
+_NOTED = or_(
+    *(one.in_(select(ForgottenRow.id)) for one in (MessageOriginRow.document_id, MessageOriginRow.collection_id))
+)
+"""`DELETED` from the notes on, which are few, to the origins of all answers, by their indexes."""
 _NOTES_AT_ONCE = 500
 """Notes in one transaction, during which edge writes nothing else on SQLite."""
 
@@ -78,7 +82,7 @@ class ForgettingTable:
         said = (MessageOriginRow.document_id, MessageOriginRow.collection_id)
         while True:
             async with self._sessions.begin() as session:
-                rows = (await session.execute(select(*said).where(DELETED).limit(_AT_ONCE))).all()
+                rows = (await session.execute(select(*said).where(_NOTED).limit(_AT_ONCE))).all()
                 ids = {one for row in rows for one in row}
                 noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
             if not rows:

@@ -20,6 +20,7 @@ from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_INDEXED,
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
+    DocumentState,
 )
 from footnote_kit.access import system_scope
 from footnote_kit.errors import FootnoteError, NotFound
@@ -146,10 +147,14 @@ class ConsistencyCheck:
         A new revision of it is begun. For a document in ERROR, the chunks unknown to its record are removed, and the
         revision that it records as searched is indexed again.
         """
+        # One state after the other: only then does the order of an index hold for all pages.
+        return sum([await self._missing_in(state) for state in _FINAL])
+
+    async def _missing_in(self, state: DocumentState.ValueType) -> int:
         mended, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
-                scope=SYSTEM, states=_FINAL, page_size=PAGE, page_token=token, all_tenants=True
+                scope=SYSTEM, states=[state], page_size=PAGE, page_token=token, all_tenants=True
             )
             page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
             # Read ingestion before indexing: indexing publishes a document before ingestion marks it INDEXED.

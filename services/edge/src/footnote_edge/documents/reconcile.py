@@ -1,17 +1,14 @@
 """Finds documents that wait without a job, at start and periodically, and enqueues them."""
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote_kit.context import detached
-from footnote_kit.errors import NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.documents.consistency import ConsistencyCheck
 from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.processing import job_of
@@ -29,10 +26,9 @@ _log = get_logger(__name__)
 class Reconciler:
     """Repairs accepted documents whose job was not recorded because of a crash."""
 
-    def __init__(self, stages: Stages, jobs: Jobs, consistency: ConsistencyCheck, settings: Settings) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._jobs = jobs
-        self._consistency = consistency
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
         self._settled = 0.0
@@ -42,9 +38,6 @@ class Reconciler:
         settled, self._settled = self._settled, SETTLED_SECONDS
         if taken := await self.once(settled):
             _log.warning("documents_taken_up", documents=taken)
-        # Separately: a third-party stage keeps itself consistent and need not offer the calls of a consistency.
-        with suppress(NotOffered):
-            await self._consistency.run()
 
     async def take_up(self) -> None:
         """Enqueue the documents of a replica that is gone, in whose groups they were."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from footnote_kit.paging import Page, fitting
-from sqlalchemy import ARRAY, ColumnElement, Text, and_, any_, cast, func, literal_column, or_, select
+from sqlalchemy import ARRAY, ColumnElement, Text, any_, cast, func, literal, literal_column, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import JSONB
 
 from footnote_ingestion.adapters.changes import alive
@@ -35,8 +35,11 @@ class Listing:
             page = page.where(_beyond(column, query.order, query.page))
         ways = [documents.c.id.desc(), column.desc()] if query.order.descending else [documents.c.id, column]
         page = page.order_by(*reversed(ways)).limit(query.page.size + 1)
+        # Of all tenants, counting each page again would cost far more than reading it.
+        counted = bool(query.tenant_id) or query.page.position is None
         async with self._database.read() as connection:
-            total = (await connection.execute(select(func.count()).select_from(documents).where(*where))).scalar_one()
+            count = select(func.count()).select_from(documents).where(*where)
+            total = (await connection.execute(count)).scalar_one() if counted else 0
             rows = (await connection.execute(page)).mappings().all()
         found = [from_row(row) for row in rows]
         shown = min(query.page.size, fitting([stored.document for stored in found]))
@@ -110,9 +113,9 @@ class Listing:
 
 
 def _beyond(column: ColumnElement[Any], order: Order, page: Page) -> ColumnElement[bool]:
-    """Return the condition that a document comes after the last one of the previous page."""
+    """Return the condition that a document comes after the last one of the previous page, as a range of an index."""
     assert page.position is not None
     value, last = page.position
-    if order.descending:
-        return or_(column < value, and_(column == value, documents.c.id < last))
-    return or_(column > value, and_(column == value, documents.c.id > last))
+    place = tuple_(column, documents.c.id)
+    beyond = tuple_(literal(value, column.type), literal(last, documents.c.id.type))
+    return place < beyond if order.descending else place > beyond
