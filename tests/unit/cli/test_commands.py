@@ -363,6 +363,11 @@ def test_long_work_need_not_be_waited_for(footnote: Footnote, edge: ScriptedEdge
         edge.requests.clear()
 
 
+def test_an_upload_that_is_not_waited_for_says_nothing_of_chunks(footnote: Footnote, tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_text("x" * 300_000)  # a call of its own
+    assert lines(footnote("ingest", "large.txt", "--no-wait").stdout)[-1].endswith(", 1 new.")
+
+
 def test_operations_are_listed_shown_watched_and_cancelled(footnote: Footnote, edge: ScriptedEdge) -> None:
     listed = footnote("operations", "list", "--state", "running", "--kind", "reindex_documents", "-c", "default")
     assert lines(listed.stdout)[2].split()[:5] == ["reindex_documents", "running", "1", "of", "4"]

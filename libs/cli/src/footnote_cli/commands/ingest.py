@@ -165,7 +165,7 @@ def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name:
     chunks = sum(outcome.document.chunk_count for outcome in fresh if outcome.document is not None)
     known = len(outcomes) - len(failed) - len(fresh)
     parts = [plural(len(outcomes), "document") + f" in {elapsed(took)}"]
-    parts.append(f"{len(fresh)} new with {plural(chunks, 'chunk')}")
+    parts.append(f"{len(fresh)} new" + (f" with {plural(chunks, 'chunk')}" if chunks else ""))
     if known:
         parts.append(f"{known} there already")
     if failed:
