@@ -256,10 +256,30 @@ def test_all_files_of_a_conversation_are_watched_by_one_stream(site: Site) -> No
     page.context.close()
 
 
+def test_a_file_that_waits_to_be_attached_is_sent_by_nobody_else(site: Site) -> None:
+    page = site.page("writer")
+    held: list[Any] = []
+    page.route("**/v1/documents", lambda route: held.append(route))
+    with page.expect_request("**/v1/documents"):
+        attach(page, "sage", "mint")
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("API key or token").fill(site.keys["admin"])
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_selector(".asker")
+    with page.expect_response("**/v1/documents"):
+        held[0].continue_()
+    page.wait_for_timeout(1000)
+    assert len(held) == 1
+    assert page.locator(".attached").count() == 0
+    assert not page.faults
+    page.context.close()
+
+
 def test_documents_are_watched_while_the_page_is_looked_at(site: Site) -> None:
     page = site.page("writer")
     name = made(page, site)
-    page.goto(f"{site.url}#/documents/{name}")
+    with page.expect_response("**/documents:watch*"):
+        page.goto(f"{site.url}#/documents/{name}")
     page.get_by_text("No documents here yet.").wait_for()
 
     def turn(state: str) -> None:
@@ -273,7 +293,8 @@ def test_documents_are_watched_while_the_page_is_looked_at(site: Site) -> None:
 
     with page.expect_event("requestfailed", lambda one: "documents:watch" in one.url):
         turn("hidden")
-    choose(page, [note("tea.txt", "A text of tea.")])
+    with page.expect_response("**/v1/documents"):
+        choose(page, [note("tea.txt", "A text of tea.")])
     page.locator(".sendings").wait_for(state="detached")
     assert page.get_by_text("No documents here yet.").count() == 1
     with page.expect_request("**/documents:watch*") as again:

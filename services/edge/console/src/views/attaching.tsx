@@ -2,10 +2,11 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Problem, call, freshId, upload } from "../api/client";
+import { key } from "../api/session";
 import type { CreateCollectionResponse, Document, UploadDocumentResponse, WatchDocumentsResponse } from "../api/types";
 import { advised, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
-import { announced, loadCollections, me } from "../state";
+import { announced, loadCollections, me, personOf } from "../state";
 import { t } from "../strings";
 import { watchedToEnd } from "./watching";
 
@@ -24,6 +25,16 @@ interface Attached {
 
 /** Outlives a look at another view: a file is read on, and its conversation opened again. */
 const attached = signal<Attached[]>([]);
+
+/** Whose files they are. */
+let writer = "";
+// A file that waits its turn is not sent after a sign-out, or by somebody else.
+me.subscribe((found) => {
+  if (!found) return;
+  if (personOf(found) !== writer) attached.value = [];
+  writer = personOf(found);
+});
+key.subscribe((now) => { if (!now) attached.value = []; });
 
 const change = (id: string, to: Partial<Attached>) => {
   attached.value = attached.value.map((one) => (one.id === id ? { ...one, ...to } : one));
@@ -82,6 +93,7 @@ async function watch(collection: string): Promise<void> {
 
 async function send(one: Attached, file: File): Promise<void> {
   const { id, collection } = one;
+  if (!attached.value.some((other) => other.id === id)) return;
   try {
     const sent = await upload<UploadDocumentResponse>("/v1/documents", [file], { collection, request_id: id }, () => undefined);
     const document = sent.document!;
