@@ -75,10 +75,14 @@ def retrieval(
     except (DatasetError, OSError, ValueError, FootnoteError, StartError) as error:
         console.print(str(error), style="red")
         raise typer.Exit(1) from None
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
     _print(console, results)
+    if out is not None:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
+        except OSError as error:
+            console.print(f"The figures above could not be written to {out}: {error.strerror}", style="red")
+            raise typer.Exit(1) from None
     passed = not bar or _print_bar(console, results)
     if before is not None:
         _print_differences(console, before, results)

@@ -59,6 +59,7 @@ async function made(conversation: string): Promise<string> {
 const readingIn = (collection: string) => attached.value.filter((one) => one.collection === collection && one.state === "reading" && one.document);
 
 function end(one: Attached, state: "ready" | "failed", problem = ""): void {
+  if (!attached.value.some((other) => other.id === one.id)) return; // somebody else is here now
   change(one.id, { state, problem });
   announced.value = t(state === "ready" ? "attach.ready" : "attach.failed", { filename: one.filename });
 }
@@ -98,8 +99,9 @@ async function send(one: Attached, file: File): Promise<void> {
     const sent = await upload<UploadDocumentResponse>("/v1/documents", [file], { collection, request_id: id }, () => undefined);
     const document = sent.document!;
     change(id, { document: document.id });
-    // The stream may have told of it before its upload was answered.
-    settle(collection, watched.get(collection)?.get(document.id) ?? document);
+    // The stream may have told of it before its upload was answered; what it told of an earlier revision has passed.
+    const seen = watched.get(collection)?.get(document.id);
+    settle(collection, seen && seen.revision >= document.revision ? seen : document);
     if (readingIn(collection).length && !watched.has(collection)) void watch(collection);
   } catch (error) {
     end(one, "failed", faultOf(error).detail);

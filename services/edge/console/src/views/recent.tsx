@@ -54,7 +54,7 @@ export function Recent({ opened }: { opened: string }) {
   const { value, again } = useLoaded((stop) => read(query, pins, stop), [query, pins, opened, asked.value], EVERY_MS);
   const pin = (id: string) => {
     const before = pinned(); // another tab may have pinned others meanwhile
-    const now = before.includes(id) ? before.filter((other) => other !== id) : [id, ...before];
+    const now = pins.includes(id) ? before.filter((other) => other !== id) : [id, ...before.filter((other) => other !== id)];
     localStorage.setItem(store(), JSON.stringify(now));
     setPins(now);
   };
