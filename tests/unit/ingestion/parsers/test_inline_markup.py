@@ -60,12 +60,21 @@ def read(text: str, kind: str, tmp_path: Path) -> list[str]:
         ("<div>Foo</div>Bar", "Foo Bar"),
         ("A<style>.x{}</style>B<script>x=1</script>", "AB"),
         ("A <select><option>one</option></select>", "A"),
+        ("(<ix:nonFraction sign='-'>56</ix:nonFraction>)", "(56)"),
+        ("un<x-b>bel</x-b>ievable", "unbelievable"),
+        ("<x-b>Edit</x-b><x-b>Delete</x-b>", "Edit Delete"),
     ],
 )
 def test_of_headings_cells_and_captions_of_pages(html: str, expected: str, tmp_path: Path) -> None:
     assert read(f"<body><h2>{html}</h2><p>x</p></body>", "html", tmp_path)[0] == expected
     table = f"<table><caption>{html}</caption><tr><th>Name</th><th>Value</th></tr><tr><td>A</td><td>{html}</td></tr>"
     assert read(f"<body>{table}</table></body>", "html", tmp_path) == [expected, f"Name: A; Value: {expected}"]
+
+
+@pytest.mark.parametrize("tag", ["ix:nonFraction", "st1:place", "relative-time", "picture"])
+def test_elements_that_no_browser_knows_cut_no_sentence(tag: str, tmp_path: Path) -> None:
+    page = f"<body><p>Sales of <{tag} x=1>1,234</{tag}>, as told.</p><x-box><p>One.</p><p>Two.</p></x-box></body>"
+    assert read(page, "html", tmp_path) == ["Sales of 1,234, as told.", "One.", "Two."]
 
 
 @pytest.mark.parametrize(

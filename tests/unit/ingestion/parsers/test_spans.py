@@ -246,6 +246,21 @@ def test_header_cells_of_html(tmp_path: Path) -> None:
     ]
 
 
+def test_a_table_within_a_table_that_lays_out_a_page_keeps_its_rows(tmp_path: Path) -> None:
+    order = "<table><tr><th>Article<th>Price<tr><td>Lamp<td>40<tr><td>Chair<td>60</table>"
+    boxes = "<table role=presentation><tr><td>Home<td>Basket<tr><td>Read our news.<td>Visit us.</table>"
+    page = f"<html><body><table><tr><td>Dear Ann,</td></tr><tr><td>{order}</td></tr><tr><td>{boxes}</td></tr></table>"
+    assert [block.text for block in read(tmp_path, "a.html", page.encode())] == [
+        "Dear Ann,",
+        "Article: Lamp; Price: 40",
+        "Article: Chair; Price: 60",
+        "Home",
+        "Basket",
+        "Read our news.",
+        "Visit us.",
+    ]
+
+
 def test_the_cells_of_a_merged_value_are_cited(tmp_path: Path) -> None:
     rows, _ = TABLES["two header rows"]
     blocks = read(tmp_path, "a.xlsx", workbook(rows))

@@ -25,11 +25,11 @@ from footnote_ingestion.parsers.inside import Files, picture_at, read_picture
 from footnote_ingestion.parsers.mathml import linear
 from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html_elements import (
-    INLINE,
     MAX_DEPTH,
     SAYS_BY_ATTRIBUTE,
     SKIP,
     equation_of,
+    in_line,
     input_type,
     is_mark,
     roles,
@@ -47,6 +47,8 @@ _PICTURES = frozenset({"img", "svg", "canvas"})
 _MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
 # Roles that mark notes.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
+# Roles that mark tables for layout; programs give them to tables of data too, whose headers show it.
+_LAYOUT = frozenset(("presentation", "none"))
 _NOT_TEXT = ", ".join(sorted((SKIP | {"img", "input"}) - _NO_WORDS))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
@@ -194,7 +196,7 @@ class _Walker:
             self._parts.append(f" {linear(equation_of(node))} ")
         elif tag in ("sup", "a") and is_mark(node, tag):
             self._parts.append(RAISED + node.text(deep=True))
-        elif tag in INLINE:
+        elif in_line(tag):
             self._children(node, depth + 1)
             if stands_apart(node, tag):
                 self._parts.append(" ")
@@ -224,7 +226,10 @@ class _Walker:
 
     def _table(self, node: LexborNode) -> bool:
         """Write a data table as rows; False for a layout table."""
-        if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
+        holds_table = len(node.css("table")) > 1  # a selector finds the element itself, too
+        if holds_table or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
+            return False
+        if not _LAYOUT.isdisjoint(roles(node)) and node.css_first("th") is None:
             return False
         rows = [
             [

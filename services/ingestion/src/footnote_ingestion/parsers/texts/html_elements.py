@@ -60,6 +60,7 @@ INLINE = frozenset(
         "input",
         "button",
         "nobr",
+        "picture",
     ]
 )
 # Elements that are not read.
@@ -87,6 +88,15 @@ SKIP = frozenset(
 _WHOLE = frozenset({"button", "data", "label", "meter", "output", "time"})
 # Roles that mark references to notes.
 _MARKS = frozenset(("noteref", "doc-noteref"))
+
+
+def in_line(tag: str) -> bool:
+    """Return whether an element is within a line; unknown ones are, with "-" or ":" in their names."""
+    return tag in INLINE or _is_own(tag)
+
+
+def _is_own(tag: str) -> bool:
+    return "-" in tag or ":" in tag
 
 
 def input_type(node: LexborNode) -> str:
@@ -131,7 +141,7 @@ def text_of(node: LexborNode) -> str:
             pieces.append(f" {linear(equation_of(one))} ")
         elif tag in ("sup", "a") and is_mark(one, tag):
             pieces.append(RAISED + one.text(deep=True))
-        elif tag in INLINE and tag not in ("br", "rt"):
+        elif in_line(tag) and tag not in ("br", "rt"):
             todo += (" " if stands_apart(one, tag) else "", one.child)
         else:
             pieces.append(" ")
@@ -142,7 +152,11 @@ def text_of(node: LexborNode) -> str:
 def stands_apart(node: LexborNode, tag: str) -> bool:
     """Return whether an element within a line is no part of a word or number with what follows it."""
     following = node.next
-    return tag in _WHOLE and following is not None and following.tag in _WHOLE
+    return _is_whole(tag) and following is not None and _is_whole(following.tag or "")
+
+
+def _is_whole(tag: str) -> bool:
+    return tag in _WHOLE or (_is_own(tag) and tag != "-text")
 
 
 def equation_of(node: LexborNode, depth: int = 0) -> Node:

@@ -18,7 +18,7 @@ from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import naming_columns
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
-from footnote_ingestion.parsers.texts.html_elements import INLINE
+from footnote_ingestion.parsers.texts.html_elements import in_line
 from footnote_ingestion.parsers.texts.source import write_code
 
 # An unclosed one extends to the end of the file, so it is searched for only once.
@@ -179,14 +179,11 @@ def _text(token: Token) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Return nothing for a tag within a line, a space for `<br>` and blocks; other text with a space for each tag.
-
-    Elements that a page defines, with a hyphen in their names, are within a line.
-    """
+    """Return nothing for a tag within a line, a space for `<br>` and blocks; other text with a space for each tag."""
     whole = _TAG.fullmatch(text)
     if whole is not None and whole["closed"]:
         name = whole["name"].lower()
-        if name != "br" and (name in INLINE or "-" in name):
+        if name != "br" and in_line(name):
             return ""
     return _TAG.sub(lambda match: " " if match["closed"] else match[0], text)
 
