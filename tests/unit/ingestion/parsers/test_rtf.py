@@ -96,6 +96,30 @@ def test_notes_stand_after_their_paragraph() -> None:
     assert [kind for kind, _ in blocks] == [TABLE_ROW, NOTE, PARAGRAPH]
 
 
+def test_a_link_cuts_no_note() -> None:
+    link = r'{\field{\*\fldinst HYPERLINK "http://x"}{\fldrslt the bulletin}}'
+    blocks, _ = read(rf"First{{\footnote See {link}, page 7.}}{{\footnote Another.}}\par")
+    assert blocks == [(PARAGRAPH, "First"), (NOTE, "See the bulletin, page 7."), (NOTE, "Another.")]
+
+
+@pytest.mark.parametrize(
+    ("form", "result", "text"),
+    [
+        (r"\fftype1\ffres1", "", "☑"),
+        (r"\fftype1\ffres25\ffdefres1", "", "☑"),
+        (r"\fftype1\ffres0\ffdefres1", " ", "☐"),
+        (r"\fftype2\ffres1{\*\ffl Peru}{\*\ffl Espa\'f1a \u8364?}", "", "España €"),
+        (r"\fftype2\ffres1{\*\ffl Peru}{\*\ffl Chad}", "Chad", "Chad"),
+        (r"\fftype2\ffres7{\*\ffl Peru}", "", ""),
+        (r"\fftype0{\*\ffdeftext Peru}", "Chad", "Chad"),
+    ],
+)
+def test_ticks_and_choices_of_forms_are_read(form: str, result: str, text: str) -> None:
+    field = rf"{{\field{{\*\fldinst FORM {{\*\formfield{{{form}}}}}}}{{\fldrslt {result}}}}}"
+    link = r'{\field{\*\fldinst HYPERLINK "http://x"}{\fldrslt }}'
+    assert [one for _, one in read(rf"So {field}{link} it is.\par")[0]] == [" ".join(f"So {text} it is.".split())]
+
+
 def test_headings_lists_comments_and_what_is_beside_the_text() -> None:
     head = r"\ansi{\stylesheet{\s0 Normal;}{\s3\sbasedon0 heading 2;}{\s4\outlinelevel2 Own;}{\*\cs5 heading 1 Char;}}"
     blocks, warned = read(

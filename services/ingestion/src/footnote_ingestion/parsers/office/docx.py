@@ -38,6 +38,7 @@ from footnote_ingestion.parsers.failures import (
 from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.fields import show_fields
 from footnote_ingestion.parsers.office.hidden import is_hidden, warn_of_hidden
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
@@ -82,6 +83,7 @@ class DocxParser:
         document, lost = _open(path)
         if lost:
             out.warn(PARTS_UNREADABLE, LOST_PARTS, lost)
+        show_fields(document.element.body)
         set_before(document.element.body, Numbers(_numbering(document), document.styles.element))
         notes, margins = _beside(document, out)
         walker = _Walker(out, _styles(document), document.part, notes)
@@ -90,8 +92,7 @@ class DocxParser:
         _write_margins(margins, out)
         warn_of_hidden(document.element.body, out)
         warn_of_unknown(document.element.body, out)
-        changes = sum(1 for _ in document.element.body.iter(*_CHANGES))
-        if changes:
+        if changes := sum(1 for _ in document.element.body.iter(*_CHANGES)):
             out.warn(OTHER, "{count} tracked changes are read as if they were accepted", changes)
         return core_properties(path)
 
@@ -109,6 +110,7 @@ def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
         except etree.XMLSyntaxError:
             out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
             continue
+        show_fields(root)
         out.pictures(sum(1 for _ in _pictures(root)))
         if kind in _MARGIN_PARTS:
             margins.setdefault(inline(joined(_text(root))))
@@ -294,12 +296,8 @@ class _Walker:
             for cell in element.iter(f"{_W}tc"):
                 self.children(cell)
             return
-        marked = 0
-        for row in rows:
-            if row.find(f"{_W}trPr/{_W}tblHeader") is None:
-                break
-            marked += 1
-        write_table(joined_down(lines), self._out, None, marked if marked < len(lines) else 0)
+        marked = next((at for at, row in enumerate(rows) if row.find(f"{_W}trPr/{_W}tblHeader") is None), 0)
+        write_table(joined_down(lines), self._out, None, marked)
         for paragraph in element.iter(f"{_W}p"):
             if next(paragraph.iterancestors(_TABLE, f"{_W}txbxContent")) is element:
                 self._drawn(paragraph)

@@ -13,7 +13,7 @@ from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, STRUCK_LEFT_OUT
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_OFF = ("0", "false", "off")
+OFF = ("0", "false", "off")
 
 
 _HIDDEN, _STRUCK = (f"{_W}vanish",), (f"{_W}strike", f"{_W}dstrike")
@@ -26,7 +26,7 @@ def is_hidden(run: etree._Element) -> bool:
 
 def _has(run: etree._Element, marks: Sequence[str]) -> bool:
     found = (run.find(f"{_W}rPr/{mark}") for mark in marks)
-    return any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in found)
+    return any(mark is not None and mark.get(f"{_W}val") not in OFF for mark in found)
 
 
 def warn_of_hidden(body: etree._Element, out: BlockWriter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice, pairwise
@@ -15,7 +16,14 @@ from footnote.types.v1.locator_pb2 import SlideLocator
 from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.failures import CORRUPT, OTHER, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.failures import (
+    CONTENT_LEFT_OUT,
+    CORRUPT,
+    OTHER,
+    PASSWORD_PROTECTED,
+    UNSUPPORTED,
+    ParseError,
+)
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.texts.encoding import decode
 
@@ -34,7 +42,8 @@ _MOST_COLUMNS = 63
 _MOST_LINES = 8
 """Paragraphs of a row's first cell before its last one: they look like text that ends the table."""
 _UNEVEN = "{count} tables whose columns are not certain are read as text, without columns"
-_FIELD = re.compile("\x13[^\x13\x14\x15]*\x14?|[\x13\x14\x15]")
+_FIELD_MARKS = re.compile("([\x13\x14\x15])")
+_FORM = re.compile(r"\x13\s*+FORM(?:CHECKBOX|DROPDOWN)")
 # PowerPoint record types.
 _DOCUMENT, _SLIDE, _SLIDE_LIST, _PERSIST = 1000, 1006, 4080, 1011
 _HEADER, _CHARS, _BYTES = 3999, 4000, 4008
@@ -75,7 +84,9 @@ class DocParser:
             else:
                 write_table(cells, out)
             width, between = max(map(len, piece)), 0
-        out.pictures(_FIELD.sub("", text).count(_IN_LINE) + drawn)
+        out.pictures(_without_code(text).count(_IN_LINE) + drawn)
+        if forms := len(_FORM.findall(text)):
+            out.warn(CONTENT_LEFT_OUT, "{count} boxes and lists of forms are not read", forms)
         return properties
 
 
@@ -217,7 +228,24 @@ def _pieces_of(text: str) -> Iterator[tuple[int, str | list[list[str]]]]:
 
 
 def _read(piece: str) -> str:
-    return inline(_FIELD.sub("", piece).replace("\x1e", "-").replace("\x0b", " "))
+    return inline(_without_code(piece).replace("\x1e", "-").replace("\x0b", " "))
+
+
+def _without_code(text: str) -> str:
+    """Return a text without the code of its fields, results of inner fields in it included."""
+    kept: list[str] = []
+    fields: list[int] = []  # for each open field, the number of parts before its code; in its result, all of them
+    for part in _FIELD_MARKS.split(text):
+        if part == "\x13":
+            fields.append(len(kept))
+        elif part in ("\x14", "\x15"):
+            if fields:
+                del kept[fields.pop() :]
+            if part == "\x14":
+                fields.append(sys.maxsize)
+        else:
+            kept.append(part)
+    return "".join(kept[: min(fields, default=None)])
 
 
 def _in_table(text: str, at: int) -> bool:

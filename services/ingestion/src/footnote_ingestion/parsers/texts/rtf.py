@@ -96,6 +96,9 @@ class _Writer:
         if piece.of == reader.HIDDEN:
             self._hidden += bool(piece.text.strip())
             return
+        if piece.of in (reader.SKIPPED, reader.CHOICE):  # these end nothing around them
+            self._formulas += piece.word == "mmath"
+            return
         if piece.of != self._last:
             self._end_of(self._last)
             self._last = piece.of
@@ -105,8 +108,6 @@ class _Writer:
             self._word(piece.word, piece.number)
         elif piece.of == reader.STYLE:
             self._of_style(piece.word, piece.number)
-        elif piece.word == "mmath":
-            self._formulas += 1
         elif piece.word in _PARAGRAPH_ENDS:
             self._parts.setdefault(piece.of, []).append(" ")
         elif piece.word.startswith(("footnote", "annotation", "header", "footer")):  # one after another

@@ -18,11 +18,13 @@ _DEEPEST = 2_000
 """Limit on nested groups; deeper ones are read at this depth."""
 
 # The role of a group's content by its first control word; other groups have the role of the text around them.
-BODY, NOTE, COMMENT, AUTHOR, MARGIN, HIDDEN, HTML, TITLE, WRITER, STYLE, SKIPPED = (
-    "body", "note", "comment", "author of a comment", "margin", "hidden", "html", "title", "writer", "style", "skipped",
+BODY, NOTE, COMMENT, AUTHOR, MARGIN, HIDDEN, HTML, TITLE, WRITER, STYLE, CHOICE, SKIPPED = (
+    "body", "note", "comment", "author of a comment", "margin", "hidden", "html", "title", "writer", "style", "choice",
+    "skipped",
 )  # fmt: skip
 _GROUPS = {
     "footnote": NOTE, "annotation": COMMENT, "atnauthor": AUTHOR, "htmltag": HTML, "title": TITLE, "author": WRITER,
+    "ffl": CHOICE,
     **dict.fromkeys(("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"), MARGIN),
     **dict.fromkeys((
         "fonttbl", "colortbl", "info", "pict", "objdata", "objclass", "fldinst", "revtbl", "filetbl", "bkmkstart",
@@ -33,6 +35,10 @@ _GROUPS = {
 # Groups that a reader may ignore if unknown, but that hold text.
 _TRANSPARENT = frozenset(("shpinst", "shptxt"))
 _IN_INFO = frozenset((TITLE, WRITER))
+_IN_SKIPPED = frozenset((TITLE, WRITER, CHOICE))
+# Of a form's field: its type (1 a box, 2 a list), its value, and the value before anything is chosen.
+_OF_FORMS = frozenset(("fftype", "ffres", "ffdefres"))
+_NOT_CHOSEN = 25
 _SIGNS = {
     "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•",
     **dict.fromkeys(("tab", "emspace", "enspace", "qmspace", "nestcell", "nestrow"), " "), "line": "\n", "lbr": "\n",
@@ -92,6 +98,10 @@ class _Reader:
         self._in_fonts: list[int] = []
         self._begun = self._starred = False
         self._skip = 0
+        self._form: dict[str, int] = {}
+        self._choices: list[str] = []
+        self._result = 0
+        """Depth of the groups around the result of a form's field; 0 outside one."""
 
     def pieces(self) -> Iterator[Piece]:
         at = 0
@@ -125,6 +135,8 @@ class _Reader:
                 yield Piece(self._state.of, word="par")
             elif brace is not None:
                 yield from self._text()
+                if brace == b"}" and len(self._stack) == self._result:
+                    yield from self._chosen()
                 self._brace(brace == b"{")
         yield from self._text()
 
@@ -170,11 +182,26 @@ class _Reader:
 
     def _said(self, text: str) -> Iterator[Piece]:
         state = self._state
+        if state.of == CHOICE and self._choices:
+            self._choices[-1] += text
+            return
+        if self._result and text.strip():  # the result is written out
+            self._result, self._form = 0, {}
         if state.of == SKIPPED or (state.muted and state.of != HTML):
             return
         yield Piece(
             HIDDEN if (state.hidden or state.struck) and state.of != HTML else state.of, text, raised=state.raised
         )
+
+    def _chosen(self) -> Iterator[Piece]:
+        """Yield whether the box of a form is ticked, or the entry that is chosen of its list."""
+        form, self._form, self._result = self._form, {}, 0
+        number = form.get("ffres", _NOT_CHOSEN)
+        number = form.get("ffdefres", 0) if number == _NOT_CHOSEN else number
+        if form.get("fftype") == 1:
+            yield from self._said("☑" if number else "☐")
+        elif 0 <= number < len(self._choices):
+            yield from self._said(self._choices[number])
 
     def _word(self, name: str, number: int | None) -> Iterator[Piece]:
         begun, starred = self._begun, self._starred
@@ -206,6 +233,12 @@ class _Reader:
             self._state = replace(state, raised=False, hidden=False, struck=False)
         elif name == "htmlrtf":
             self._state = replace(state, muted=number != 0)
+        elif name == "formfield":
+            self._form, self._choices = {}, []
+        elif name in _OF_FORMS:
+            self._form[name] = number or 0
+        elif name == "fldrslt" and self._form and state.of != SKIPPED:
+            self._result = len(self._stack)
         elif name in _SIGNS:
             yield from self._said(_SIGNS[name])
         elif state.of != SKIPPED and not (state.muted and state.of != HTML):
@@ -217,8 +250,10 @@ class _Reader:
         state = self._state
         if name == "fonttbl":
             self._in_fonts.append(len(self._stack))
+        if name == "ffl":
+            self._choices.append("")
         if state.of == SKIPPED:
-            if of not in _IN_INFO:
+            if of not in _IN_SKIPPED:
                 return False
         elif name == "stylesheet":
             of = STYLE
