@@ -50,6 +50,15 @@ def test_equations_in_headings_and_cells_are_read(tmp_path: Path) -> None:
     assert warnings == []
 
 
+def test_an_equation_that_is_drawn_too_is_read_once(tmp_path: Path) -> None:
+    """As KaTeX and MathJax write it, for readers of the screen and for the eye."""
+    math = "<math><mi>x</mi><mo>=</mo><mn>5</mn></math>"
+    katex = f"<span><span>{math}</span><span aria-hidden=true><b>x</b>=<b>5</b></span></span>"
+    mathjax = f"<span><nobr aria-hidden=true>x=5</nobr><span role=presentation>{math}</span></span>"
+    page = f"<h2>If {katex}</h2><p>If {katex} or {mathjax}, <span aria-hidden=true>so</span>.</p>"
+    assert read(page.encode(), "html", tmp_path) == (["If x=5", "If x=5 or x=5 , so."], [])
+
+
 def test_an_equation_nested_deep_gives_its_letters(tmp_path: Path) -> None:
     deep = "<mrow>" * 400 + "<mi>x</mi>" + "</mrow>" * 400
     texts, _ = read(f"<p>Here <math>{deep}</math></p>".encode(), "html", tmp_path)

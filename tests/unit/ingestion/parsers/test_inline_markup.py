@@ -71,6 +71,19 @@ def test_of_headings_cells_and_captions_of_pages(html: str, expected: str, tmp_p
     assert read(f"<body>{table}</table></body>", "html", tmp_path) == [expected, f"Name: A; Value: {expected}"]
 
 
+@pytest.mark.parametrize(
+    ("html", "code"),
+    [
+        ("<span>run --port 80<br></span><span><br></span><span>8080<i>x</i></span>", "run --port 80\n\n8080x"),
+        ("<div>run 80</div><div>8080 x</div>", "run 80\n8080 x"),
+        ("<table><tr><td>run </td><td>80</td></tr><tr><td>8080 x</td></tr></table>", "run 80\n8080 x"),
+        ("\nrun <b>80</b>\n<script>x=1</script>  8080 x\n", "run 80\n  8080 x"),
+    ],
+)
+def test_lines_of_code_of_pages_stay_apart(html: str, code: str, tmp_path: Path) -> None:
+    assert read(f"<body><pre><code>{html}</code></pre></body>", "html", tmp_path) == [code]
+
+
 @pytest.mark.parametrize("tag", ["ix:nonFraction", "st1:place", "relative-time", "picture"])
 def test_elements_that_no_browser_knows_cut_no_sentence(tag: str, tmp_path: Path) -> None:
     page = f"<body><p>Sales of <{tag} x=1>1,234</{tag}>, as told.</p><x-box><p>One.</p><p>Two.</p></x-box></body>"

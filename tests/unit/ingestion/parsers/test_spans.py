@@ -261,6 +261,17 @@ def test_a_table_within_a_table_that_lays_out_a_page_keeps_its_rows(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize("cell", ["<ul><li>Mail<li>Chat</ul>", "<pre>Mail\nChat</pre>", "<h3>Mail</h3><p>Chat"])
+@pytest.mark.parametrize("mark", ["<caption></caption>", "<thead><tr><th>Plan<th>Price<th>Features<tbody>"])
+def test_cells_with_lists_code_and_headings_are_cells(cell: str, mark: str, tmp_path: Path) -> None:
+    names = "" if "thead" in mark else "<tr><td>Plan<td>Price<td>Features"
+    rows = f"{names}<tr><td>Basic<td>10<td>{cell}</td><tr><td>Pro<td>20<td>{cell}</td>"
+    assert [block.text for block in read(tmp_path, "a.html", f"<body><table>{mark}{rows}</table>".encode())] == [
+        "Plan: Basic; Price: 10; Features: Mail Chat",
+        "Plan: Pro; Price: 20; Features: Mail Chat",
+    ]
+
+
 def test_the_cells_of_a_merged_value_are_cited(tmp_path: Path) -> None:
     rows, _ = TABLES["two header rows"]
     blocks = read(tmp_path, "a.xlsx", workbook(rows))

@@ -28,10 +28,12 @@ from footnote_ingestion.parsers.texts.html_elements import (
     MAX_DEPTH,
     SAYS_BY_ATTRIBUTE,
     SKIP,
+    code_of,
     equation_of,
     in_line,
     input_type,
     is_mark,
+    repeats_equation,
     roles,
     spans,
     stands_apart,
@@ -47,7 +49,7 @@ _PICTURES = frozenset({"img", "svg", "canvas"})
 _MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
 # Roles that mark notes.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
-# Roles that mark tables for layout; programs give them to tables of data too, whose headers show it.
+# Roles that mark tables for layout; programs give them to tables of data too, which have headers.
 _LAYOUT = frozenset(("presentation", "none"))
 _NOT_TEXT = ", ".join(sorted((SKIP | {"img", "input"}) - _NO_WORDS))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
@@ -181,7 +183,7 @@ class _Walker:
         tag = node.tag or ""
         if tag == "-text":
             self._parts.append(node.text_content or "")
-        elif tag.startswith(("-", "_", "!")) or "hidden" in node.attributes:
+        elif tag.startswith(("-", "_", "!")) or "hidden" in node.attributes or repeats_equation(node, tag):
             return
         elif tag in self._skip:
             self._leave_out(node, tag)
@@ -210,7 +212,7 @@ class _Walker:
             self._out.heading(inline(text_of(node)), int(tag[1]), self._place)
             self._leave_out_of(node)
         elif tag in ("pre", "xmp", "listing", "textarea"):
-            self._out.add(CODE, preformatted(node.text(deep=True, separator="")), self._place)
+            self._out.add(CODE, preformatted(code_of(node)), self._place)
         elif tag == "table" and self._table(node):
             pass
         else:
@@ -226,10 +228,11 @@ class _Walker:
 
     def _table(self, node: LexborNode) -> bool:
         """Write a data table as rows; False for a layout table."""
-        holds_table = len(node.css("table")) > 1  # a selector finds the element itself, too
-        if holds_table or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
+        if len(node.css("table")) > 1:  # a selector finds the element itself, too
             return False
-        if not _LAYOUT.isdisjoint(roles(node)) and node.css_first("th") is None:
+        if node.css_first("th, thead, caption") is None and (
+            not _LAYOUT.isdisjoint(roles(node)) or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None
+        ):
             return False
         rows = [
             [

@@ -135,6 +135,8 @@ def text_of(node: LexborNode) -> str:
             pieces.append(one.text_content or "")
         elif not tag or tag.startswith(("-", "_", "!")) or tag in SKIP:
             continue
+        elif repeats_equation(one, tag):
+            continue
         elif tag in SAYS_BY_ATTRIBUTE:
             pieces.append(f" {words_of_attributes(one)} ")
         elif tag == "math":
@@ -147,6 +149,39 @@ def text_of(node: LexborNode) -> str:
             pieces.append(" ")
             todo += (" ", one.child)
     return joined(pieces)
+
+
+def code_of(node: LexborNode) -> str:
+    """Return the lines of an element whose spaces and line feeds count: `<br>` and blocks within it are lines too."""
+    pieces: list[str] = []
+    todo: list[LexborNode | str | None] = [node.child]
+    while todo:
+        one = todo.pop()
+        if one is None:
+            continue
+        if isinstance(one, str):
+            if pieces and not pieces[-1].endswith("\n"):
+                pieces.append(one)
+            continue
+        todo.append(one.next)
+        tag = one.tag or ""
+        if tag == "-text":
+            if text := one.text_content:
+                pieces.append(text)
+        elif tag == "br":
+            pieces.append("\n")
+        elif tag and not tag.startswith(("-", "_", "!")) and tag not in SKIP:
+            end = "" if in_line(tag) or tag in ("td", "th") else "\n"
+            todo += (end, one.child, end) if end else (one.child,)
+    return "".join(pieces)
+
+
+def repeats_equation(node: LexborNode, tag: str) -> bool:
+    """Return whether an element draws the equation beside it for the eye alone, as KaTeX and MathJax do."""
+    if tag not in ("span", "nobr") or node.attributes.get("aria-hidden") != "true":
+        return False
+    beside = (one for one in (node.prev, node.next) if one is not None and (one.tag or "-")[0] != "-")
+    return any(one.css_first("math") is not None for one in beside)
 
 
 def stands_apart(node: LexborNode, tag: str) -> bool:
