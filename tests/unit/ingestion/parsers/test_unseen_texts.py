@@ -248,6 +248,29 @@ def test_what_is_no_words_in_a_form_of_a_mails_body_is_not_read(kind: str, tmp_p
     assert read_mail(multipart("alternative", PLAIN, longer), tmp_path) == (["All prices rose a lot."], {})
 
 
+def test_style_sheets_and_scripts_of_a_saved_page_are_not_read(tmp_path: Path) -> None:
+    css, script = part("text/css", "body { color: red; }"), part("text/javascript", "x = 1")
+    assert read_mail(multipart("related", HTML, css, script), tmp_path) == (["All prices rose."], {})
+    texts, said = read_mail(multipart("mixed", PLAIN, part("text/calendar", "BEGIN:VCALENDAR")), tmp_path)
+    assert (texts, said) == (["All prices rose."], {"1 parts are not read": 1})
+    assert read_mail(multipart("mixed", PLAIN, part("text/x-patch", "+ x")), tmp_path)[0] == ["All prices rose.", "+ x"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("Bob wrote:\n> It brings at the very most\n> 500 kg.\n> > And inner\n> > text.\nI agree.",
+         ["Bob wrote:", "It brings at the very most 500 kg.", "And inner text.", "I agree."]),
+        ("> Agreed?\n\nYes.", ["Agreed?", "Yes."]),
+        ("> One.\n>\n> Two\n> goes on.", ["One.", "Two goes on."]),
+        ("The delivery always takes\n> 5 days, never more.", ["The delivery always takes > 5 days, never more."]),
+        ("Up to 5 kg\n> 5 kg: 10 EUR\n> 9 kg: 20 EUR", ["Up to 5 kg", "> 5 kg: 10 EUR > 9 kg: 20 EUR"]),
+    ],
+)  # fmt: skip
+def test_marks_of_quoted_lines_of_a_mail_are_no_text(body: str, expected: list[str], tmp_path: Path) -> None:
+    assert read_mail(f"\n{body}\n", tmp_path)[0] == expected
+
+
 def test_of_each_body_of_a_mail_one_form_is_read(tmp_path: Path) -> None:
     banner = part("text/plain", "This mail is from outside.")
     body = multipart("alternative", PLAIN, HTML)

@@ -27,7 +27,7 @@ from footnote_ingestion.parsers.failures import (
 )
 from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html import write_html
-from footnote_ingestion.parsers.texts.plain import write_text
+from footnote_ingestion.parsers.texts.plain import unquoted, write_text
 from footnote_ingestion.parsers.texts.rtf import write_rtf
 from footnote_ingestion.parsers.texts.rtf_compressed import decompress
 
@@ -41,6 +41,8 @@ _MAX_PARTS = 200
 _MAX_DEPTH = 20
 _ALTERNATIVE = "multipart/alternative"
 _BODIES = ("text/plain", "text/html", "text/enriched")
+_OF_PAGES = ("text/css", "text/javascript", "text/ecmascript")
+_FOR_PROGRAMS = (*_OF_PAGES, "text/calendar", "text/vcard", "text/x-vcard", "text/xml")
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
 _RTF, _LONGEST_RTF = "__substg1.0_10090102", 64 * 1024 * 1024
@@ -107,7 +109,7 @@ class MsgParser(ReadsAttached):
             _write_head(
                 out, subject, (("From", sender), ("To", _text(ole, _TO)), ("Cc", _text(ole, _CC)), ("Date", date))
             )
-            as_plain: _Write = partial(write_text, body, with_lines=False)
+            as_plain: _Write = partial(write_text, unquoted(body), with_lines=False)
 
             def as_html(to: BlockWriter) -> None:
                 write_html(decode(html, to), to)
@@ -243,12 +245,14 @@ def _write_beside(
         if _ALTERNATIVE not in within or one_of_form not in count.of_forms:
             count.attached.read(name, data)
             count.of_forms.add(one_of_form)
-    elif part.get_content_maintype() != "text":
-        out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
-    elif _ALTERNATIVE not in within or part.get_content_type() in _BODIES:
+    elif (kind := part.get_content_type()) in _BODIES or (_ALTERNATIVE not in within and _has_words(kind)):
         _write_part(part, out)
-    elif part.get_content_type() not in ("text/calendar", "text/css"):
+    elif kind not in _OF_PAGES and (kind != "text/calendar" or _ALTERNATIVE not in within):
         out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
+
+
+def _has_words(kind: str) -> bool:
+    return kind.startswith("text/") and kind not in _FOR_PROGRAMS
 
 
 def _bodies(message: EmailMessage, out: BlockWriter) -> list[EmailMessage]:
@@ -345,7 +349,7 @@ def _write_part(part: EmailMessage, out: BlockWriter) -> None:
     if part.get_content_subtype() == "html":
         write_html(text, out)
     else:
-        write_text(text, out, with_lines=False)
+        write_text(unquoted(text), out, with_lines=False)
 
 
 def _ole(path: Path) -> olefile.OleFileIO:

@@ -133,9 +133,7 @@ def text_of(node: LexborNode) -> str:
         tag = one.tag or ""
         if tag == "-text":
             pieces.append(one.text_content or "")
-        elif not tag or tag.startswith(("-", "_", "!")) or tag in SKIP:
-            continue
-        elif repeats_equation(one, tag):
+        elif not tag or tag.startswith(("-", "_", "!")) or tag in SKIP or repeats_equation(one, tag):
             continue
         elif tag in SAYS_BY_ATTRIBUTE:
             pieces.append(f" {words_of_attributes(one)} ")
