@@ -151,6 +151,26 @@ on two lines.
     assert metadata.structure.has_tables
 
 
+def test_notes_of_markdown_are_notes_where_they_stand(tmp_path: Path) -> None:
+    notes = "[^1]: https://example.com/report\n[^n]: Measured in *March*.\n\n    And in May.\n\nWages fell.\n"
+    blocks, _ = read(tmp_path, "a.md", f"Sales rose[^1] and costs fell[^n].\n\n{notes}".encode())
+    assert outline(blocks) == [
+        (PARAGRAPH, "Sales rose[^1] and costs fell[^n]."),
+        (NOTE, "https://example.com/report"),
+        (NOTE, "Measured in March."),
+        (NOTE, "And in May."),
+        (PARAGRAPH, "Wages fell."),
+    ]
+
+
+def test_a_table_of_html_in_markdown_is_one_in_spite_of_blank_lines(tmp_path: Path) -> None:
+    lines = "<table>|<tr><th>Name<th>Price|<tr><td>Lamp<td>40||<tr><td>Chair<td>60|</table>||<tr><td>A<td>1"
+    blocks, _ = read(tmp_path, "a.md", lines.replace("|", "\n").encode())
+    rows = [(TABLE_ROW, "Name: Lamp; Price: 40"), (TABLE_ROW, "Name: Chair; Price: 60")]
+    assert outline(blocks) == [*rows, (PARAGRAPH, "A"), (PARAGRAPH, "1")]
+    assert (blocks[1].locator.lines.first_line, blocks[1].locator.lines.last_line) == (1, 6)
+
+
 def test_html(tmp_path: Path) -> None:
     source = """<!DOCTYPE html><html lang="fr"><head><title>Page</title><meta name="author" content="Zoé">
     <style>p{}</style></head><body><nav>Menu</nav><h1>Un <em>titre</em></h1><script>var x;</script>

@@ -9,9 +9,10 @@ from pathlib import Path
 from footnote.types.v1.locator_pb2 import LineLocator
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.footnote.index import footnote_def
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import RAISED, counted_lines, inline, joined, starts_as_figure
 from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, STRUCK_LEFT_OUT
 from footnote_ingestion.parsers.rows import TableRows
@@ -24,6 +25,8 @@ from footnote_ingestion.parsers.texts.source import write_code
 # An unclosed one extends to the end of the file, so it is searched for only once.
 _TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*+)[^>]*+(?P<closed>>?)")
 _STRUCK = re.compile(r"<(?P<name>/?(?:del|s|strike))\b[^<>]*>", re.IGNORECASE)
+_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
+_IN_TABLE = re.compile(r"\s*+(?:</t[dh]\s*+>\s*+)?<(?:tr|td|th|tbody|thead|tfoot)\b", re.IGNORECASE)
 _LEARNT_ROWS = 30
 _SILENT = frozenset({"td_open", "td_close", "th_open", "th_close", "tbody_open", "tbody_close"})
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
@@ -38,12 +41,10 @@ class MarkdownParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write the blocks; title, authors, tags and date of the front matter become properties."""
         properties = Properties()
-        tokens = (
-            MarkdownIt("commonmark", {"html": True})
-            .enable(["table", "strikethrough"])
-            .use(front_matter_plugin)
-            .parse("\n".join(counted_lines(decode(path.read_bytes(), out))))
-        )
+        reader = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).use(front_matter_plugin)
+        # Definitions alone: the plugin's references take quadratic time, and stand apart from words as text.
+        reader.block.ruler.before("reference", "footnote_def", footnote_def, {"alt": ["paragraph", "reference"]})
+        tokens = reader.parse("\n".join(counted_lines(decode(path.read_bytes(), out))))
         _Writer(out, properties).write(tokens)
         return properties
 
@@ -54,7 +55,7 @@ class _Writer:
     def __init__(self, out: BlockWriter, properties: Properties) -> None:
         self._out = out
         self._properties = properties
-        self._items = 0
+        self._items = self._notes = 0
         self._headers: list[str] = []
         self._row: list[str] = []
         self._rows: list[tuple[LineLocator, list[str]]] = []
@@ -65,7 +66,7 @@ class _Writer:
     def write(self, tokens: list[Token]) -> None:
         place = LineLocator(first_line=1, last_line=1)
         lines: list[int] | None = None
-        for token in tokens:
+        for token in _whole_tables(tokens):
             if token.type in _SILENT:
                 continue
             if token.map and token.map != lines:
@@ -85,6 +86,10 @@ class _Writer:
                     self._items += 1
                 case "list_item_close":
                     self._items -= 1
+                case "footnote_reference_open":
+                    self._notes += 1
+                case "footnote_reference_close":
+                    self._notes -= 1
                 case "fence" | "code_block":
                     fence = token.type == "fence"
                     write_code(token.content.split("\n"), place.first_line - (0 if fence else 1), self._out)
@@ -102,7 +107,7 @@ class _Writer:
         elif self._heading:
             self._out.heading(text, self._heading, place)
         else:
-            self._out.add(LIST_ITEM if self._items else PARAGRAPH, text, place)
+            self._out.add(NOTE if self._notes else LIST_ITEM if self._items else PARAGRAPH, text, place)
 
     def _table_token(self, kind: str, place: LineLocator) -> None:
         match kind:
@@ -129,6 +134,35 @@ class _Writer:
         table = TableRows(self._out, headers, naming=naming_columns(texts))
         for number, (place, values) in enumerate(self._rows, 2):
             table.row(number, values, place, typed=[*map(self._out.numbers.cell, values)])
+
+
+def _whole_tables(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with each HTML table in one: CommonMark ends a block of HTML at a blank line.
+
+    The rows and cells behind Markdown in a cell are a table of their own.
+    """
+    made: list[Token] = []
+    pieces: list[str] = []
+    opened = 0
+    for token in tokens:
+        if token.type == "html_block" and pieces and opened:
+            pieces.append(token.content)
+            if token.map and made[-1].map:
+                made[-1].map = [made[-1].map[0], token.map[1]]
+        else:
+            _join(made, pieces)
+            made.append(token)
+            pieces = [token.content] if token.type == "html_block" else []
+        if token.type == "html_block":
+            opened = max(opened + sum(-1 if one[1] else 1 for one in _TABLE.finditer(token.content)), 0)
+    _join(made, pieces)
+    return made
+
+
+def _join(tokens: list[Token], pieces: list[str]) -> None:
+    if pieces:
+        content = "\n".join(pieces)
+        tokens[-1].content = f"<table>{content}" if _IN_TABLE.match(content) else content
 
 
 def _take_out_struck(token: Token) -> int:
