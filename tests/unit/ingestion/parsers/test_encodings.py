@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.document_pb2 import WARNING_KIND_BYTES_REPLACED, WARNING_KIND_ENCODING_GUESSED, ReadingWarning
+from footnote_edge.sources.kinds.mailbox import header_text
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.sniff import sniff
@@ -117,6 +119,42 @@ def test_mails_that_declare_latin_1_mean_windows(tmp_path: Path) -> None:
     found, warnings = parsed(tmp_path, f"{head}It’s “45 €” – été".encode("cp1252"), "a.eml")
     assert found[-1] == "It’s “45 €” – été"
     assert warnings == []
+
+
+_JP = (  # "①見積㈱髙" as Windows writes it: no codec of Python reads these signs
+    ("iso-2022-jp", b"\x1b$B-!8+@Q-j|b\x1b(B", "①見積㈱髙"),
+    ("iso-2022-jp", b"\x1b$B-!8+@Q\x1b(I1\x1b(B x", "①見積ｱ x"),
+    ("euc-jp", b"\xad\xa1\xb8\xab\xc0\xd1\xad\xea \x8e\xb1", "①見積㈱ ｱ"),
+)
+
+
+@pytest.mark.parametrize(
+    ("declared", "data", "text"),
+    [
+        *_JP,
+        ("iso-8859-1", "30 € – “neu”".encode("cp1252"), "30 € – “neu”"),
+        ("gb2312", "朱镕基的合同".encode("gbk"), "朱镕基的合同"),
+        ("shift_jis", "①見積㈱".encode("cp932"), "①見積㈱"),
+        ("ks_c_5601-1987", "똠방각하".encode("cp949"), "똠방각하"),
+        ("iso-8859-8-i", "שלום עולם".encode("iso8859-8"), "שלום עולם"),
+        ("gb2312", "合同的条件是三十天之内付款".encode("gbk") + b" \xff", "合同的条件是三十天之内付款 \ufffd"),
+    ],
+)
+def test_mails_are_read_in_the_encodings_that_programs_mean(
+    declared: str, data: bytes, text: str, tmp_path: Path
+) -> None:
+    word = b"=?" + declared.encode() + b"?B?" + b64encode(data) + b"?="
+    head = b"Subject: " + word + b"\nFrom: " + word + b" <a@x.org>\nContent-Type: text/plain; charset="
+    head += declared.encode() + b"\nContent-Transfer-Encoding: 8bit\n\n"
+    found, warnings = parsed(tmp_path, head + data, "a.eml")
+    assert found == [text, f"From: {text} <a@x.org>", text]
+    assert [one.kind for one in warnings] == [WARNING_KIND_BYTES_REPLACED] * text.count("\ufffd")
+    assert header_text(word.decode()) == text
+
+
+def test_japanese_of_windows_is_found_without_a_declaration(tmp_path: Path) -> None:
+    for _, data, text in _JP[:2]:
+        assert parsed(tmp_path, data)[0] == [text]
 
 
 def test_texts_of_single_bytes_that_declare_utf_16_are_read_as_they_are(tmp_path: Path) -> None:

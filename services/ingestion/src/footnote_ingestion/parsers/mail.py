@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import olefile  # type: ignore[import-untyped]
+from footnote_text.declared_encodings import as_browsers
 
 from footnote_ingestion.parsers.attached import Attached, ReadsAttached
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
@@ -35,6 +36,7 @@ _Write = Callable[[BlockWriter], None]
 _HEADERS = ("From", "To", "Cc", "Date")
 _LINE_END = re.compile(r"[\r\n]+")
 _WORD, _ADDRESS = re.compile(r"\w+"), re.compile(r"https?://\S++")
+_ENCODED = re.compile(r"(?<==\?)[^?*\s]{1,40}+(?=[?*])")
 _LONGEST_HEADER = 16_384
 """In characters: the standard library takes quadratic time in a header's length."""
 _MAX_PARTS = 200
@@ -49,6 +51,17 @@ _RTF, _LONGEST_RTF = "__substg1.0_10090102", 64 * 1024 * 1024
 _ATTACHED, _UNNAMED = "3701", "attachment"
 _SECRET = (".pgp-encrypted", ".p7m")
 _MESSAGE_CLASS, _TRANSPORT_HEADERS, _ATTACHMENT_NAMES = "001A", "007D", ("3707", "3704")
+
+
+class _Policy(email.policy.EmailPolicy):
+    """Reads the encodings that words of headers declare as browsers read them."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, _ENCODED.sub(lambda one: as_browsers(one[0]), value)
+
+
+_POLICY = _Policy()
 
 
 class EmlParser(ReadsAttached):
@@ -66,7 +79,7 @@ class EmlParser(ReadsAttached):
         self._read(path, out, attached)
 
     def _read(self, path: Path, out: BlockWriter, attached: Attached) -> Properties:
-        message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+        message = email.message_from_bytes(path.read_bytes(), policy=_POLICY)
         assert isinstance(message, EmailMessage)
         subject = _header(message, "Subject")
         _write_message(message, out, _Count(attached))
@@ -96,7 +109,8 @@ class MsgParser(ReadsAttached):
     def _read(self, path: Path, out: BlockWriter, attachments: Attached) -> Properties:
         with _ole(path) as ole:
             subject, sender = inline(_text(ole, _SUBJECT)), inline(_text(ole, _SENDER))
-            headers = email.message_from_string(_text(ole, _TRANSPORT_HEADERS), policy=email.policy.default)
+            headers = email.message_from_string(_text(ole, _TRANSPORT_HEADERS), policy=_POLICY)
+            assert isinstance(headers, EmailMessage)
             date = _header(headers, "Date")
             folders = sorted({entry[0] for entry in ole.listdir() if entry[0].startswith("__attach")})
             attached = [
@@ -150,7 +164,7 @@ def _header(message: EmailMessage, name: str) -> str:
     try:
         long = _long_header(message, name)
         if long:
-            return inline(str(email.policy.default.header_factory(name, _LINE_END.sub("", _cut(long)))))
+            return inline(str(_POLICY.header_factory(name, _LINE_END.sub("", _cut(long)))))
         return inline(str(message.get(name, "")))
     except (ArithmeticError, ValueError, IndexError, AttributeError, LookupError, TypeError):
         raw = dict(message.raw_items()).get(name, "")

@@ -18,6 +18,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any, Literal
 
+from footnote_text.declared_encodings import as_browsers
 from pydantic import Field
 
 from footnote_edge.sources.opened_file import regular
@@ -50,7 +51,13 @@ def header_text(header: str) -> str:
     """Return the text of a header's first 2000 characters, decoded, on one line."""
     kept = header[:_LONGEST_HEADER]
     try:
-        found = str(make_header(decode_header(kept)))
+        parts = [
+            (text.decode(as_browsers(name), "replace").encode(), "utf-8")
+            if name and isinstance(text, bytes)
+            else (text, None)
+            for text, name in decode_header(kept)
+        ]
+        found = str(make_header(parts))
     except (ValueError, LookupError):
         found = kept
     return " ".join(found.split()).encode("utf-8", "replace").decode("utf-8")

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from chardetng_py import EncodingDetector
+from footnote_text.declared_encodings import as_browsers
 from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter
@@ -33,12 +34,10 @@ _HIGH_BYTES = bytes(range(128, 256))
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-4", "iso8859-15")
 # Python's names for the detector's encodings; its decoders are the web's larger variants.
 _WIDER = {"gbk": "gb18030", "shift_jis": "cp932", "euc-kr": "cp949", "iso-8859-8-i": "iso-8859-8", "big5": "big5hkscs"}
-# Every browser reads texts that declare the first encoding as the second, and their authors mean it.
-_AS_BROWSERS = {"iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949",
-                "iso8859-9": "cp1254"}  # fmt: skip
 _ESCAPES = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
     (re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"),
+    (re.compile(rb"\x1b\$[@B]"), "cp50221"),
 )
 _LETTERS: dict[str, frozenset[str]] = {
     language: frozenset(letters + letters.upper())
@@ -127,11 +126,18 @@ def decode_declared(data: bytes, encoding: str, out: BlockWriter) -> str:
 
     UTF-16 and UTF-32 fit no text without NUL bytes: nearly any bytes would be signs of Chinese in them.
     """
+    name = as_browsers(encoding)
     try:
-        name = codecs.lookup(encoding).name
         if name.startswith(("utf-16", "utf-32")) and b"\0" not in data:
             return decode(data, out)
-        return data.decode(_AS_BROWSERS.get(name, name))
+        return data.decode(name)
+    except UnicodeDecodeError:
+        text = data.decode(name, errors="replace")
+        bad, high = text.count("\ufffd"), len(data) - len(data.translate(None, _HIGH_BYTES))
+        if name in _LATIN or bad > _BAD_SHARE * (high or len(data)) or _is_utf8(data):
+            return decode(data, out)
+        out.warn(BYTES_REPLACED, f"{{count}} bytes are not {name} and were replaced by U+FFFD", bad)
+        return text
     except (LookupError, ValueError):
         return decode(data, out)
 
