@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from footnote_text.a1 import cell_name
@@ -19,11 +19,14 @@ from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.opendocument import picture_names
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
 from footnote_ingestion.parsers.sheets.declared import table_of
+from footnote_ingestion.parsers.sheets.rich_texts import Run, take
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_PROPERTIES, _SPAN = f"{_STYLE}text-properties", f"{_TEXT}span"
 _RANGE, _SHAPES = f"{_TABLE}database-range", f"{_TABLE}shapes"
 _REPEATED = f"{_TABLE}table-header-rows"
 _CONFIG = "{urn:oasis:names:tc:opendocument:xmlns:config:1.0}"
@@ -66,6 +69,8 @@ class _Sheet:
     numbers: dict[tuple[int, int], Shown]
     beside: SheetExtras
     row: int = 0
+    styles: Mapping[str | None, tuple[bool, bool]] = field(default_factory=dict)
+    """Styles of stretches of text: whether they are superscript, and whether struck."""
 
 
 class OdsCells:
@@ -90,14 +95,30 @@ class OdsCells:
 
     def _read(self) -> Iterator[tuple[str, SheetExtras]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, _SHAPES, _REPEATED, *_DRAWN)
+        tags = (
+            f"{_TABLE}table",
+            f"{_TABLE}table-row",
+            f"{_TABLE}table-column",
+            _RANGE,
+            _SHAPES,
+            _REPEATED,
+            *_DRAWN,
+            _PROPERTIES,
+        )
+        styles: dict[str | None, tuple[bool, bool]] = {}
         sheet = _new()
         with zipfile.ZipFile(self._path) as package, package.open(CONTENT) as stream:
             for event, element in etree.iterparse(stream, events=("start", "end"), tag=tags, **options):
                 if element.tag == tags[0]:
                     if event == "start":
                         sheet = _new()
+                        sheet.styles = styles
                         yield element.get(f"{_TABLE}name", ""), sheet.beside
+                elif element.tag == _PROPERTIES:
+                    raised = element.get(f"{_STYLE}text-position", "").startswith("super")
+                    struck = element.get(f"{_STYLE}text-line-through-style", "none") != "none"
+                    if raised or struck:
+                        styles[element.getparent().get(f"{_STYLE}name")] = (raised, struck)
                 elif element.tag == _REPEATED:
                     if event == "end" and sheet.row:
                         sheet.beside.declarations.repeated = sheet.row - 1
@@ -157,6 +178,8 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
     for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
         again = _count(cell, "number-columns-repeated")
         _look(cell, sheet.row, column, sheet.beside)
+        if sheet.styles and cell.get(f"{_OFFICE}value-type") == "string" and again == repeats == 1:
+            take(_runs(cell, sheet.styles), (sheet.row, column), sheet.beside)
         if cell.get(_CALC_TYPE) == "error":
             errors.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), _text(cell)))
         elif cell.get(f"{_OFFICE}value-type") in _FORMATTED and (text := _text(cell)):
@@ -166,6 +189,16 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
         sheet.numbers.update({(number, at): text for at, text in shown.items()})
         sheet.beside.errors.update({(number, at): text for at, text in errors.items()})
     sheet.row += repeats
+
+
+def _runs(cell: etree._Element, styles: Mapping[str | None, tuple[bool, bool]]) -> Iterator[Run]:
+    for line in cell.iterchildren(f"{_TEXT}p"):
+        yield line.text or "", False, False
+        for part in line.iterchildren():
+            marks = styles.get(part.get(f"{_TEXT}style-name"), (False, False)) if part.tag == _SPAN else (False, False)
+            yield "".join(part.itertext(with_tail=False)), *marks
+            yield part.tail or "", False, False
+        yield " ", False, False
 
 
 def _look(cell: etree._Element, row: int, column: int, beside: SheetExtras) -> None:

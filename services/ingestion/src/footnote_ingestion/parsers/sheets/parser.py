@@ -26,6 +26,7 @@ from footnote_ingestion.parsers.failures import (
     OTHER,
     PARTS_UNREADABLE,
     PASSWORD_PROTECTED,
+    STRUCK_LEFT_OUT,
     TOO_LARGE,
     UNSUPPORTED,
     ParseError,
@@ -77,7 +78,7 @@ class WorkbookParser:
                 left = sheet.start[1] if sheet.start else 0
                 grid = SheetWriter(out, name, left, beside.declarations)
                 merges = Merges([*(sheet.merged_cell_ranges or beside.merged), *beside.across], left)
-                for number, row in _filled_rows(sheet, name, limits.rows, beside.errors):
+                for number, row in _filled_rows(sheet, name, limits.rows, beside.errors | beside.rich):
                     styles = [beside.numbers.get((number, at)) for at in range(left, left + len(row))]
                     values = [*map(_formatted, row, styles)]
                     grid.row(number, values, merges.fill(number, values), _typed(row, styles, values, out.numbers))
@@ -141,6 +142,8 @@ def _warn_of(found: SheetExtras, name: str, out: BlockWriter) -> None:
             "{count} sheets of a binary workbook: forms of numbers, comments, charts and what is hidden are not read"
         )
         out.warn(CONTENT_LEFT_OUT, words, 1, [SheetLocator(sheet=name)])
+    if found.struck:
+        out.warn(CONTENT_LEFT_OUT, STRUCK_LEFT_OUT, found.struck, [SheetLocator(sheet=name)])
     if found.hidden:
         words = "{count} hidden rows and columns are read like the others"
         out.warn(OTHER, words, found.hidden, [SheetLocator(sheet=name)])
@@ -325,14 +328,14 @@ def _of_panic(error: BaseException, what: str) -> BaseException:
 
 
 def _filled_rows(
-    sheet: calamine.CalamineSheet, name: str, most: int, errors: Mapping[tuple[int, int], str]
+    sheet: calamine.CalamineSheet, name: str, most: int, texts: Mapping[tuple[int, int], str]
 ) -> Iterator[tuple[int, Sequence[object]]]:
-    """Yield non-empty rows, with their errors, and one empty row for each gap; a stray cell may be far below."""
+    """Yield non-empty rows, with `texts` for values, and one empty row for each gap; a stray cell may be far below."""
     filled = 0
     empty = False
     top, left = sheet.start or (0, 0)
     for number, values in enumerate(sheet.to_python(skip_empty_area=True), top):
-        row = [errors.get((number, at), value) for at, value in enumerate(values, left)] if errors else values
+        row = [texts.get((number, at), value) for at, value in enumerate(values, left)] if texts else values
         if any(value != "" for value in row):
             filled += 1
             if filled > most:

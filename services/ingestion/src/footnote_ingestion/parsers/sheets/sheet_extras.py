@@ -30,6 +30,10 @@ class SheetExtras:
     """Cells ("B3") whose formula has no value."""
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
     """Errors of cells by row and column, such as #N/A, as the sheet shows them; calamine gives empty cells."""
+    rich: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Texts of cells with superscript or struck runs, by row and column."""
+    struck: int = 0
+    """Number of struck runs in cells, which are left out."""
     hidden: int = 0
     """Number of hidden rows and columns."""
     drawn: int = 0

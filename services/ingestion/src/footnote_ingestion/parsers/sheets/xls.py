@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from footnote_ingestion.parsers.format_codes import parse
 from footnote_ingestion.parsers.office.legacy import ANCHOR, pictures
 from footnote_ingestion.parsers.sheets.declared import Declarations
 from footnote_ingestion.parsers.sheets.merges import Across, Range
+from footnote_ingestion.parsers.sheets.rich_texts import Run, take
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
 _BOUND_SHEET, _DRAWING, _CONTINUE, _BEGIN, _END = 0x85, 0xEC, 0x3C, 0x809, 0x0A
@@ -31,6 +33,8 @@ _EMPTY = (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
 _CENTRED_ACROSS = 6
 """Horizontal alignment (MS-XLS 2.4.353): centred across this cell and the empty cells with it that follow."""
 _MOST_FROZEN = 12
+_RAISED = 1
+"""How a font is shifted (MS-XLS 2.4.122): it is superscript."""
 
 
 class Drawn(NamedTuple):
@@ -77,10 +81,27 @@ class XlsCells:
                 texts=list(drawn.texts),
                 unreadable=self._unreadable,
             )
+            for place, ends in sheet.rich_text_runlist_map.items():
+                take(self._runs(sheet, place, ends), place, found)
             self._book.unload_sheet(name)
         except Exception:  # as above: the plain values remain
             return SheetExtras(unreadable=1)
         return found
+
+    def _runs(self, sheet: xlrd.sheet.Sheet, place: tuple[int, int], begins: Sequence[tuple[int, int]]) -> list[Run]:
+        """Return the runs of a text: `begins` has the offset and the font of each but the first."""
+        text = str(sheet.cell_value(*place))
+        first = self._book.xf_list[sheet.cell_xf_index(*place)].font_index
+        fonts = [(0, first), *begins, (len(text), first)]
+        return [
+            (
+                text[start:end],
+                self._book.font_list[font].escapement == _RAISED,
+                self._book.font_list[font].struck_out == 1,
+            )
+            for (start, font), (end, _) in pairwise(fonts)
+            if end > start
+        ]
 
     def _numbers(self, sheet: xlrd.sheet.Sheet) -> dict[tuple[int, int], Shown]:
         found: dict[tuple[int, int], Shown] = {}

@@ -14,6 +14,7 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, alternative_text, xml_parser
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, placed, sheet_parts
+from footnote_ingestion.parsers.sheets.rich_texts import Run, runs_of, shared_strings, take
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -37,11 +38,13 @@ class XlsxCells:
         self._parts: dict[str, str] = {}
         self._binary = False
         self._declarations: dict[str, declared.Declarations] = {}
+        self._shared: dict[str, list[Run]] = {}
         try:
             with zipfile.ZipFile(path) as package:
                 self._binary = BINARY in package.namelist()
                 self._parts = {} if self._binary else sheet_parts(package)
                 self._declarations = declared.of_package(package, self._parts)
+                self._shared = shared_strings(package)
         except _BROKEN:
             return
 
@@ -61,15 +64,16 @@ class XlsxCells:
         try:
             with zipfile.ZipFile(self._path) as package:
                 with package.open(part) as stream:
-                    named = _scan(stream, found)
+                    named = _scan(stream, found, self._shared)
                 _look_beside(package, part, named, found)
         except _BROKEN:
             found.unreadable += 1
         return found
 
 
-def _scan(stream: object, found: SheetExtras) -> int:
+def _scan(stream: object, found: SheetExtras, shared: Mapping[str, list[Run]]) -> int:
     """Scan a sheet; return how many parts with comments and drawings it names."""
+    kinds = ("e", "inlineStr", "s") if shared else ("e", "inlineStr")
     named = below = 0
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
     tags = (f"{_MAIN}row", f"{_MAIN}col", _PANE, _FILTER, *_NAMED)
@@ -82,9 +86,13 @@ def _scan(stream: object, found: SheetExtras) -> int:
         found.hidden += element.get("hidden") in ("1", "true")
         if element.tag == f"{_MAIN}row":
             below = int(element.get("r") or below + 1)
-            told = any(cell.get("t") == "e" or cell.find(f"{_MAIN}f") is not None for cell in element)
+            told = any(cell.get("t") in kinds or cell.find(f"{_MAIN}f") is not None for cell in element)
             for place, cell in placed(element, below - 1) if told else ():
-                if cell.get("t") == "e":
+                if cell.get("t") == "s":
+                    take(shared.get(cell.findtext(f"{_MAIN}v") or "", ()), place, found)
+                elif cell.get("t") == "inlineStr" and (item := cell.find(f"{_MAIN}is")) is not None:
+                    take(runs_of(item), place, found)
+                elif cell.get("t") == "e":
                     found.errors[place] = inline(cell.findtext(f"{_MAIN}v") or "")
                 if cell.find(f"{_MAIN}f") is not None and not (cell.findtext(f"{_MAIN}v") or cell.get("t") == "str"):
                     found.formulas.append(cell_name(*place))

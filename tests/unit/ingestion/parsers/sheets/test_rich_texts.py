@@ -1,0 +1,82 @@
+"""Marks of notes and struck figures in cells of workbooks do not melt into the numbers beside them."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import xlsxwriter  # type: ignore[import-untyped]
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.sheets.parser import WorkbookParser
+from support.opendocument import spreadsheet
+
+# "1" and "2" are superscript, "90" is struck.
+ROWS = [("Land", "2022", "2023^1"), ("Peru", 100, 200), ("Chad", "150^2", 160), ("Mali", "-90-95", 99)]
+# Made with xlwt: the same cells.
+OLD = Path(__file__).parent / "files" / "rich.xls"
+
+
+def xlsx(folder: Path) -> Path:
+    book = xlsxwriter.Workbook(folder / "a.xlsx")
+    sheet = book.add_worksheet()
+    plain, raised, struck = (book.add_format(one) for one in ({}, {"font_script": 1}, {"font_strikeout": 1}))
+    for row, values in enumerate(ROWS):
+        for column, value in enumerate(values):
+            if "^" in str(value):
+                before, after = str(value).split("^")
+                sheet.write_rich_string(row, column, plain, before, raised, after)
+            elif str(value).startswith("-"):
+                sheet.write_rich_string(row, column, struck, "90", plain, "95")
+            else:
+                sheet.write(row, column, value)
+    book.close()
+    return folder / "a.xlsx"
+
+
+def inline(folder: Path) -> Path:
+    """The same with each string in its cell."""
+    path = folder / "b.xlsx"
+    with zipfile.ZipFile(xlsx(folder)) as old, zipfile.ZipFile(path, "w") as new:
+        strings = re.findall(rb"<si>(.*?)</si>", old.read("xl/sharedStrings.xml"))
+        for name in old.namelist():
+            data = old.read(name)
+            if "worksheets/" in name:
+                data = re.sub(
+                    rb't="s"><v>(\d+)</v>', lambda one: b't="inlineStr"><is>' + strings[int(one[1])] + b"</is>", data
+                )
+            new.writestr(name, data)
+    return path
+
+
+def ods(folder: Path) -> Path:
+    def cell(value: object) -> str:
+        kind = f'float" office:value="{value}' if isinstance(value, int) else "string"
+        text = re.sub(r"\^(\d)", r'<text:span text:style-name="T1">\1</text:span>', str(value))
+        text = re.sub("-(.*)-", r'<text:span text:style-name="T2">\1</text:span>', text)
+        return f'<table:table-cell office:value-type="{kind}"><text:p>{text}</text:p></table:table-cell>'
+
+    rows = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in ROWS)
+    styles = "".join(
+        f'<style:style style:name="T{at}" style:family="text"><style:text-properties style:{one}/></style:style>'
+        for at, one in enumerate(('text-position="super 58%"', 'text-line-through-style="solid"'), 1)
+    )
+    return spreadsheet(folder / "a.ods", f'<table:table table:name="Sheet">{rows}</table:table>', styles)
+
+
+@pytest.mark.parametrize("made", [xlsx, inline, ods, lambda folder: OLD], ids=["xlsx", "inline", "ods", "xls"])
+def test_marks_and_struck_figures_are_no_digits(made: Callable[[Path], Path], tmp_path: Path) -> None:
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    WorkbookParser().parse(made(tmp_path), out, Limits())
+    assert [block.text for block in blocks] == [
+        "Land: Peru; 2022: 100; 2023^1: 200",
+        "Land: Chad; 2022: 150^2; 2023^1: 160",
+        "Land: Mali; 2022: 95; 2023^1: 99",
+    ]
+    typed = [anchor.cell.number for block in blocks for anchor in block.anchors if anchor.cell.HasField("number")]
+    assert typed == [100, 200, 160, 95, 99]
+    assert [one.text for one in out.noticed.warnings()] == ["1 pieces of struck text are left out"]
