@@ -196,6 +196,15 @@ TABLES: dict[str, tuple[Rows, list[str]]] = {
         [["Name:", "Ann"], ["Role:", "Chef"], ["Town:", "Ghent"]],
         ["Name: Ann", "Role: Chef", "Town: Ghent"],
     ),
+    "names with days and amounts in words": (
+        [["Client", "ACME GmbH"], ["Start", "1 May 2024"], ["Fee", "4,000 EUR"], ["Contact", "Ann"], ["Place", "Basel"]],
+        ["Client: ACME GmbH", "Start: 1 May 2024", "Fee: 4,000 EUR", "Contact: Ann", "Place: Basel"],
+    ),
+    "amounts of one form below a header": (
+        [["Plan", "Term"], ["Trial", "30 days"], ["Basic", "2 years"], ["Pro", "1,000 days"], ["Club", "unlimited"]],
+        ["Plan: Trial; Term: 30 days", "Plan: Basic; Term: 2 years", "Plan: Pro; Term: 1,000 days",
+         "Plan: Club; Term: unlimited"],
+    ),
     "a column without values": (
         [["City", "Mayor", "People"], ["Ghent", "", "260"], ["Mons", "", "95"]],
         ["City: Ghent; People: 260", "City: Mons; People: 95", "Mayor"],
