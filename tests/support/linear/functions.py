@@ -42,7 +42,7 @@ from footnote_indexing.chunking.registry import make_chunker
 from footnote_ingestion.parsers import inside, parser_for, sniff
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf import bidi
-from footnote_ingestion.parsers.sheets import declared
+from footnote_ingestion.parsers.sheets import declared, escaped_quotes
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_ingestion.tables import asked_numbers, currencies, fitted, literals, periods
@@ -95,6 +95,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.tables.asked_numbers.number_of": lambda t: asked_numbers.number_of(t[:1] and f"1{t}", "de"),
     "footnote_ingestion.tables.currencies.names_currency": lambda t: currencies.names_currency.__wrapped__(t, "en"),
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
+    "footnote_ingestion.parsers.sheets.escaped_quotes.with_doubled_quotes": lambda t: (
+        escaped_quotes.with_doubled_quotes(t, ",", [["a", "b"]])
+    ),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
     "footnote_edge.audit.events.origin_of_request": lambda t: events.origin_of_request(t, None),
     "footnote_edge.sources.patterns.matches": lambda t: [

@@ -197,8 +197,8 @@ TABLES: dict[str, tuple[Rows, list[str]]] = {
         ["Name: Ann", "Role: Chef", "Town: Ghent"],
     ),
     "names with days and amounts in words": (
-        [["Client", "ACME GmbH"], ["Start", "1 May 2024"], ["Fee", "4,000 EUR"], ["Contact", "Ann"], ["Place", "Basel"]],
-        ["Client: ACME GmbH", "Start: 1 May 2024", "Fee: 4,000 EUR", "Contact: Ann", "Place: Basel"],
+        [["Client", "ACME AG"], ["Start", "1 May 2024"], ["Fee", "4,000 EUR"], ["Contact", "Ann"], ["Place", "Basel"]],
+        ["Client: ACME AG", "Start: 1 May 2024", "Fee: 4,000 EUR", "Contact: Ann", "Place: Basel"],
     ),
     "amounts of one form below a header": (
         [["Plan", "Term"], ["Trial", "30 days"], ["Basic", "2 years"], ["Pro", "1,000 days"], ["Club", "unlimited"]],

@@ -107,6 +107,36 @@ def test_blanks_may_stand_behind_a_quoted_cell_of_several_lines(blanks: str, tmp
     assert not said
 
 
+def test_quotes_escaped_by_a_backslash_end_no_cell(tmp_path: Path) -> None:
+    rows = ["id,name,size", *(f"{at},plain lamp,10" for at in range(1, 2000)), r'2000,"5\" pipe, black",20', "2001,x,7"]
+    found, said = read("\n".join(rows), tmp_path)
+    assert [row for row, _ in found[-2:]] == ['id: 2000; name: 5" pipe, black; size: 20', "id: 2001; name: x; size: 7"]
+    assert said == []
+
+
+@pytest.mark.parametrize("cell", [r'"C:\"', r'"a ""b\"" c"', r'"C:\\"', r"5\, or 6"])
+def test_other_backslashes_escape_nothing(cell: str, tmp_path: Path) -> None:
+    found, said = read(f"id,name,size\n1,{cell},10\n2,x,20\n", tmp_path)
+    assert found[-1][0] == "id: 2; name: x; size: 20"
+    assert "\\" in found[0][0]
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("Id,Stars,Votes\n1,2,3\n2,5,10\n3,4,8\n", ["Id: 1; Stars: 2; Votes: 3", "Id: 2; Stars: 5; Votes: 10"]),
+        ("user,film,stars\n1,2,3\n1,7,4\n", ["user: 1; film: 2; stars: 3", "user: 1; film: 7; stars: 4"]),
+        ("Land,Men,Women\n1,2,3\nPeru,50,60\nMali,70,80\n", ["Land: Peru; Men: 50; Women: 60"]),
+        ("Year,Born,Died\n1,2,3\n1990,50,60\n1991,70,80\n", ["Year: 1990; Born: 50; Died: 60"]),
+        ("No,Name,Sum\n1,2,3\n1,Ann,60\n2,Bo,80\n", ["No: 1; Name: Ann; Sum: 60"]),
+    ],
+)
+def test_a_first_record_that_counts_up_is_a_record(text: str, rows: list[str], tmp_path: Path) -> None:
+    """A row that numbers the columns has other data below."""
+    assert [row for row, _ in read(text, tmp_path)[0]][: len(rows)] == rows
+
+
 def test_quoted_cells_go_on_over_lines(tmp_path: Path) -> None:
     found, said = read('a,b\n"x ""1""\ny",1\n"z\n",2', tmp_path)
     assert found == [('a: x "1" y; b: 1', "A2:B2"), ("a: z; b: 2", "A3:B3")]

@@ -60,7 +60,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     ):
         last -= 1
     numbered = last
-    while last > 0 and is_numbering(own[last]):
+    while last > 0 and _numbers_columns(own, last):
         last -= 1
     if known_last is not None:
         named = filled_cells(rows[min(last, known_last)]) > 1
@@ -107,7 +107,7 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
             if begun or years_above[0]:
                 return at  # the column of names has its header already, and this is a name
             begun = filled_cells(row) == 1
-        if is_numbering(row) and at and below:
+        if at and below and _numbers_columns(own, at):
             continue
         if numbers and below and _is_series_of_names(own, at, numbers):
             continue
@@ -267,6 +267,15 @@ def is_numbering(row: Sequence[str]) -> bool:
         return False
     numbers = [int(one[1]) for one in counted if one]
     return numbers[0] in (0, 1, 2) and all(after == before + 1 for before, after in pairwise(numbers))
+
+
+def _numbers_columns(own: Grid, at: int) -> bool:
+    """Return whether a row numbers its columns, and is no record "1", "2", "3" with which the row below goes on."""
+    row, above, below = own[at], own[at - 1], own[at + 1] if at + 1 < len(own) else ()
+    if not is_numbering(row) or not row[0].isdecimal() or len(below) < len(row) or len(above) < len(row):
+        return is_numbering(row)
+    figures = all(kind_of(text) == "n" and name for text, name in zip(below[: len(row)], above, strict=False))
+    return not (figures and below[0] in (row[0], str(int(row[0]) + 1)))
 
 
 def counts_columns(row: Sequence[str]) -> bool:

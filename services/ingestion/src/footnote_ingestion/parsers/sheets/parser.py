@@ -35,6 +35,7 @@ from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.numbers import Numbers, of_value
 from footnote_ingestion.parsers.office.package import check_package, core_properties, packed_file
 from footnote_ingestion.parsers.rows import Typed
+from footnote_ingestion.parsers.sheets.escaped_quotes import with_doubled_quotes
 from footnote_ingestion.parsers.sheets.merges import Merges
 from footnote_ingestion.parsers.sheets.opendocument import CONTENT, OdsCells
 from footnote_ingestion.parsers.sheets.regions import SheetWriter
@@ -164,6 +165,7 @@ class CsvParser:
         out.numbers = Numbers(commas_delimit=separator == "," and separator in text)
         csv.field_size_limit(max(len(text), csv.field_size_limit()))  # the process's own: never lowered
         try:
+            text = with_doubled_quotes(text, separator, _first_records(text, separator, quoted=True))
             write_grid(_limited(_records(text, separator, out), limits.rows), out)
         except csv.Error as error:
             raise ParseError(CORRUPT, f"The table cannot be read: {error}.") from error
