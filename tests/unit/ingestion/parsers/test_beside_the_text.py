@@ -146,6 +146,40 @@ def test_points_of_two_measures_in_word_are_rows(tmp_path: Path) -> None:
     assert texts == ["All prices rose.", "X: 1; Wage: 30", "X: 2; Wage: 41.5"]
 
 
+def axes(*titles: str) -> tuple[str, str]:
+    """What a plot says of its axes, and the axes."""
+    said = "".join(f"<c:axId val='{at}'/>" for at in range(len(titles)))
+    text = "<c:title><c:tx><c:rich><a:p><a:r><a:t>{}</a:t></a:r></a:p></c:rich></c:tx></c:title>"
+    return said, "".join(f"<c:valAx><c:axId val='{at}'/>{text.format(one)}</c:valAx>" for at, one in enumerate(titles))
+
+
+def test_the_axes_of_a_chart_name_its_columns_and_units(tmp_path: Path) -> None:
+    said, shown = axes("Year", "EUR million")
+    bars = f"<c:barChart>{series('Revenue', cat={0: 'A', 1: 'B'}, val={0: '1.5', 1: '2'})}{said}</c:barChart>{shown}"
+    path = tmp_path / "a.docx"
+    path.write_bytes(word_with_chart(chart("", bars)))
+    blocks: list[Block] = []
+    parser_for("docx").parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert [one.text for one in blocks[1:]] == ["EUR million", "Year: A; Revenue: 1.5", "Year: B; Revenue: 2"]
+    (measure,) = (column.measure for column in blocks[2].table_part.columns if column.headers[-1] == "Revenue")
+    assert (measure.currency, measure.scale) == ("EUR", 6)
+    said, shown = axes("Travel (mm)", "Load (kN)")
+    cloud = series("A", xVal={0: "1.2"}, yVal={0: "3.4"}, bubbleSize={0: "7"})
+    bubbles = chart("", f"<c:bubbleChart>{cloud}{said}</c:bubbleChart>{shown}")
+    texts, _, _ = read(word_with_chart(bubbles), "docx", tmp_path)
+    assert texts[1:] == ["Travel (mm): 1.2; A, Load (kN): 3.4; Size: 7"]
+
+
+def test_outer_names_of_categories_are_in_each_row(tmp_path: Path) -> None:
+    levels = f"<c:lvl>{points({0: 'Q1', 1: 'Q2', 2: 'Q1'})}</c:lvl><c:lvl>{points({0: '2022', 2: '2023'})}</c:lvl>"
+    names = f"<c:cat><c:multiLvlStrRef><c:multiLvlStrCache>{levels}</c:multiLvlStrCache></c:multiLvlStrRef></c:cat>"
+    bars = series("Units", val={0: "1", 1: "2", 2: "3"}).replace("<c:val>", f"{names}<c:val>")
+    texts, _, _ = read(word_with_chart(chart("", f"<c:barChart>{bars}</c:barChart>")), "docx", tmp_path)
+    assert [one.removeprefix("Category: ") for one in texts[1:]] == [
+        "2022 › Q1; Units: 1", "2022 › Q2; Units: 2", "2023 › Q1; Units: 3",
+    ]  # fmt: skip
+
+
 def test_a_chart_that_claims_a_billion_points_has_those_that_are_there(tmp_path: Path) -> None:
     line = series("Wage", val={0: "1", 999_999_999: "2"})
     texts, _, _ = read(word_with_chart(chart("", f"<c:lineChart>{line}</c:lineChart>")), "docx", tmp_path)

@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, Place
+from footnote_ingestion.parsers.base import NOTE, PARAGRAPH, BlockWriter, Place
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import PARTS_UNREADABLE
@@ -21,7 +21,8 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_MOST_POINTS = 10_000
+_AXES = tuple(f"{_C}{name}" for name in ("catAx", "dateAx", "valAx", "serAx"))
+_MOST_POINTS, _MOST_LEVELS = 10_000, 9
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[(?![hms]+\])[^\[\]]*+\]|_.|\*.', re.IGNORECASE)
 _ELAPSED = "["
 """Stays of a format after its literals: `[h]:mm` shows 36 hours as 36:00."""
@@ -49,11 +50,25 @@ def _write(root: etree._Element, out: BlockWriter, place: Place | None) -> None:
     for plot in plots:
         series = plot.findall(f"{_C}ser")
         points = [one for one in series if one.find(f"{_C}xVal") is not None]
-        tables = [_across(one, index) for index, one in enumerate(points, 1)]
+        first, second = _axes(plot, root)
+        tables = [_across(one, index, first, second) for index, one in enumerate(points, 1)]
         if len(points) < len(series):
-            tables.insert(0, _by_category([one for one in series if one not in points]))
+            tables.insert(0, _by_category([one for one in series if one not in points], first))
+            out.add(NOTE, second, place)
         for rows in tables:
-            write_table([[Cell(value) for value in row] for row in rows], out, place, min(len(rows) - 1, 1))
+            cells = [[Cell(value) for value in row] for row in rows]
+            write_table(cells, out, place, min(len(rows) - 1, 1), "" if points else second)
+
+
+def _axes(plot: etree._Element, root: etree._Element) -> tuple[str, str]:
+    """Return the titles of a plot's axes: that of categories or across, and that of values."""
+    titles = {}
+    for axis in root.iter(*_AXES):
+        number, title = axis.find(f"{_C}axId"), axis.find(f"{_C}title")
+        if number is not None and title is not None:
+            titles[number.get("val")] = _title(title)
+    first, second, *_ = [*(titles.get(one.get("val"), "") for one in plot.iterchildren(f"{_C}axId")), "", ""]
+    return first, second
 
 
 def _title(element: etree._Element) -> str:
@@ -61,26 +76,39 @@ def _title(element: etree._Element) -> str:
     return inline(" ".join(lines) or " ".join(one.text or "" for one in element.iter(f"{_C}v")))
 
 
-def _by_category(series: list[etree._Element]) -> list[list[str]]:
+def _by_category(series: list[etree._Element], named: str) -> list[list[str]]:
     """Return a row for each category, with the value of each series."""
     columns = [dict(_points(one, "val")) for one in series]
     names = dict[int, str]()
     for one in series:
-        for at, name in _points(one, "cat"):
-            names.setdefault(at, name)
+        names = _categories(one) | names
     count = max((at + 1 for known in (names, *columns) for at in known), default=0)
     head = [_name(one, index) for index, one in enumerate(series, 1)]
     rows = [[column.get(at, "") for column in columns] for at in range(count)]
     if not names:
         return [head, *rows]
-    return [["Category", *head], *([names.get(at, ""), *row] for at, row in enumerate(rows))]
+    return [[named or "Category", *head], *([names.get(at, ""), *row] for at, row in enumerate(rows))]
 
 
-def _across(series: etree._Element, number: int) -> list[list[str]]:
-    """Return the points of a series of two measures."""
-    across, values = dict(_points(series, "xVal")), dict(_points(series, "yVal"))
-    rows = [[across.get(at, ""), values[at]] for at in sorted(values)]
-    return [["X", _name(series, number)], *rows]
+def _categories(series: etree._Element) -> dict[int, str]:
+    """Return the names of a series' points; where they have levels, the outer ones last until the next name."""
+    levels = [dict(_points(level, "")) for level in series.findall(f"{_C}cat//{_C}lvl")[:_MOST_LEVELS]]
+    if len(levels) < 2:
+        return dict(_points(series, "cat"))
+    names: dict[int, str] = {}
+    current = [""] * len(levels)
+    for at in range(max((at + 1 for level in levels for at in level), default=0)):
+        current = [level.get(at, last) for level, last in zip(levels, current, strict=True)]
+        names[at] = " › ".join(filter(None, reversed(current)))
+    return names
+
+
+def _across(series: etree._Element, number: int, first: str, second: str) -> list[list[str]]:
+    """Return the points of a series of two measures, and the sizes of bubbles."""
+    across, values, sizes = (dict(_points(series, kind)) for kind in ("xVal", "yVal", "bubbleSize"))
+    name = _name(series, number)
+    head = [first or "X", f"{name}, {second}" if second and second != name else name, *["Size"] * bool(sizes)]
+    return [head, *([across.get(at, ""), values[at], *[sizes.get(at, "")] * bool(sizes)] for at in sorted(values))]
 
 
 def _name(series: etree._Element, number: int) -> str:
@@ -89,8 +117,8 @@ def _name(series: etree._Element, number: int) -> str:
 
 
 def _points(series: etree._Element, kind: str) -> Iterator[tuple[int, str]]:
-    """Yield the cached points of a series, by their number."""
-    found = series.find(f"{_C}{kind}")
+    """Yield the cached points of a kind of a series, or of one level of them, by their number."""
+    found = series.find(f"{_C}{kind}") if kind else series
     if found is None:
         return
     usual = found.findtext(f".//{_C}formatCode") or ""
