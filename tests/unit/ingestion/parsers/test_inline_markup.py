@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import docx
+import pptx
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
@@ -37,6 +38,39 @@ def test_symbols_of_word_documents_are_read(tmp_path: Path) -> None:
     assert {one.text: one.count for one in out.noticed.warnings()} == {
         "1 symbols of special fonts are not known and read as \ufffd": 1
     }
+
+
+SYMBOLS = [
+    ("Wingdings", "à", "→"), ("Symbol", "\xb3", "≥"), ("Symbol", "\uf0b3", "≥"), ("Wingdings", "ü", "✓"), ("Arial", "à", "à"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("font", "written", "shown"), SYMBOLS)
+def test_symbols_of_pages_and_rtf_are_read(font: str, written: str, shown: str, tmp_path: Path) -> None:
+    for tag in (f"font face='{font}'", f"span style='font-size:9pt;font-family:{font},serif'"):
+        page = f"<p>dose <{tag}>{written}</{tag[:4]}> 5 <b>mg</b></p><h2>x <{tag}>{written}</{tag[:4]}></h2>"
+        assert read(page, "html", tmp_path) == [f"dose {shown} 5 mg", f"x {shown}"]
+    code = f"\\u{ord(written) - 65536}?" if written > "\xff" else f"\\'{ord(written):02x}"
+    kind = "0" if font == "Arial" else "2"
+    fonts = rf"{{\fonttbl{{\f0 Times;}}{{\f3\fcharset{kind}{{\*\panose 0505}}{font};}}}}"
+    source = rf"{{\rtf1\ansi\ansicpg1252{fonts}\f0 dose {{\f3{code}}} 5 \f3{code}\plain {code} mg\par}}"
+    assert read(source, "rtf", tmp_path)[0].startswith(f"dose {shown} 5 {shown}{written}")
+
+
+@pytest.mark.parametrize(("font", "written", "shown"), SYMBOLS)
+def test_symbols_of_slides_are_read(font: str, written: str, shown: str, tmp_path: Path) -> None:
+    presentation = pptx.Presentation()
+    title = presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text_frame.paragraphs[0]
+    for words, kind in (("dose ", ""), (written, "sym"), (f" 5 {written} ", "sym"), (written, "latin")):
+        run = title.add_run()
+        run.text = words
+        if kind:
+            name = f"{{http://schemas.openxmlformats.org/drawingml/2006/main}}{kind}"
+            etree.SubElement(run._r.get_or_add_rPr(), name, typeface=font)
+    presentation.save(tmp_path / "a.pptx")
+    blocks: list[Block] = []
+    parser_for("pptx").parse(tmp_path / "a.pptx", BlockWriter(blocks.append, Limits()), Limits())
+    assert blocks[0].text == f"dose {shown} 5 {written} {shown}"
 
 
 def read(text: str, kind: str, tmp_path: Path) -> list[str]:

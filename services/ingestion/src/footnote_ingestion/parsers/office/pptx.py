@@ -36,6 +36,7 @@ from footnote_ingestion.parsers.office.package import (
     xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
+from footnote_ingestion.parsers.office.symbols import in_font
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _IMAGE = f"{_A}blip"
@@ -175,8 +176,18 @@ def _alternative(element: Any, place: SlideLocator, out: BlockWriter) -> None:
 
 def _runs(paragraph: Any) -> str:
     """Return a paragraph's text; superscript figures do not extend the number before them."""
-    pieces = (f"{RAISED}{one.text}" if _is_raised(one) else str(one.text) for one in paragraph._p.content_children)
+    pieces = (f"{RAISED}{one.text}" if _is_raised(one) else _in_its_font(one) for one in paragraph._p.content_children)
     return joined(pieces).replace("\v", " ")
+
+
+def _in_its_font(run: Any) -> str:
+    """Return a run's text as its font shows it; words behind a symbol keep its font, and are no symbols."""
+    text = str(run.text)
+    for name in ("sym", "latin"):
+        face, inner = run.find(f"{_A}rPr/{_A}{name}"), text.strip()
+        if face is not None and (name == "latin" or len(inner) == 1 or not any(one.isascii() for one in inner)):
+            text = in_font(text, face.get("typeface") or "")
+    return text
 
 
 def _is_raised(run: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Characters of symbol fonts in Word documents, whose codes are places in the font, as Unicode."""
+"""Characters of symbol fonts, whose codes are places in the font, as Unicode."""
 
 from __future__ import annotations
 
@@ -42,6 +42,18 @@ def read_text(element: etree._Element) -> str:
     fonts = element.find(f"../{_W}rPr/{_W}rFonts")
     known = _known((fonts.get(f"{_W}hAnsi") or "") if fonts is not None else "") or {}
     return "".join(known.get(ord(one) & 0xFF, one) if "\uf020" <= one <= "\uf0ff" else one for one in text)
+
+
+def in_font(text: str, font: str) -> str:
+    """Return a text that is written in a font, which changes it only if its characters are known symbols.
+
+    They stand at 20 to FF or, as in `read_text`, at F020 to F0FF.
+    """
+    if (known := _known(font.strip(" \"'"))) is None:
+        return text
+    return "".join(
+        known.get(ord(one) & 0xFF, one) if one < "\u0100" or "\uf020" <= one <= "\uf0ff" else one for one in text
+    )
 
 
 def warn_of_unknown(body: etree._Element, out: BlockWriter) -> None:

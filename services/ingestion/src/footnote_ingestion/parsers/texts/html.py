@@ -40,7 +40,7 @@ from footnote_ingestion.parsers.texts.html_elements import (
     text_of,
     words_of_attributes,
 )
-from footnote_ingestion.parsers.texts.invisible import take_out_unseen
+from footnote_ingestion.parsers.texts.invisible import read_symbols, take_out_unseen
 
 _NAVIGATION = frozenset({"nav"})
 # Elements without content for readers: scripts, styles, and fallbacks for disabled scripts.
@@ -70,6 +70,7 @@ class HtmlParser:
         if body is None:
             raise ParseError(CORRUPT, "The page has no body.")
         take_out_unseen(tree, out)
+        read_symbols(tree)
         for skip in (SKIP | _NAVIGATION, SKIP):
             walker = _Walker(out, skip, None)
             walker.walk(body)
@@ -95,6 +96,7 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None, files: F
     """
     tree = _tree(html, out, place)
     take_out_unseen(tree, out, place)
+    read_symbols(tree)
     if tree.body is not None:
         walker = _Walker(out, SKIP, place, files)
         walker.walk(tree.body)

@@ -1,8 +1,8 @@
 """Removes and counts the parts of an HTML page that a browser does not show or strikes out, before the page is parsed.
 
 Elements are hidden by attribute, by inline style, or by a style rule for a class, an id or a tag name; so they are
-struck, or by their names. Elements that
-other rules show, or hide in print only, count as shown.
+struck, or by their names. Elements that other rules show, or hide in print only, count as shown. Characters of symbol
+fonts become those that are seen.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from footnote_ingestion.parsers.base import BlockWriter, Place
 from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, STRUCK_LEFT_OUT
+from footnote_ingestion.parsers.office.symbols import in_font
 
 _SIMPLE = re.compile(r"[a-zA-Z][\w-]*|[a-zA-Z]{0,20}[.#][\w-]{1,100}(?:[.#][\w-]{1,100})?")
 _NOTHING = re.compile(r"(?:0++(?:\.0*+)?|\.0++)(?:px|pt|em|rem|%)?")
@@ -48,6 +49,17 @@ def take_out_unseen(tree: LexborHTMLParser, out: BlockWriter, place: Place | Non
     for count, words in zip(counts, (unseen, STRUCK_LEFT_OUT), strict=True):
         if count:
             out.warn(CONTENT_LEFT_OUT, words, count, [place])
+
+
+def read_symbols(tree: LexborHTMLParser) -> None:
+    """Replace the characters in symbol fonts, by attribute or inline style, by those that a browser shows."""
+    for node in tree.css("font[face], [style]"):
+        font = node.attributes.get("face") or _declared(_style(node)).get("font-family", "")
+        if font:
+            for child in [one for one in node.iter(include_text=True) if one.tag == "-text"]:
+                text = child.text_content or ""
+                if (shown := in_font(text, font.partition(",")[0])) != text:
+                    child.replace_with(shown)
 
 
 def _style(node: object) -> str:

@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from footnote_ingestion.parsers.office.symbols import in_font
+
 _TOKEN = re.compile(
     rb"\\([a-zA-Z]{1,32})(-?\d{1,9})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n\0]++|([^\\{}\r\n\0]++)|\\",
     re.DOTALL,
 )
+_LONGEST_NAME = 100
 _DEEPEST = 2_000
 """Limit on nested groups; deeper ones are read at this depth."""
 
@@ -46,7 +49,7 @@ _SIGNS = {
 _SYMBOLS = {b"~": "\xa0", b"_": "-", b"{": "{", b"}": "}", b"\\": "\\"}
 # Character sets of fonts, as Windows numbers them.
 _CHARSETS = {
-    77: "mac_roman", 128: "cp932", 129: "cp949", 130: "cp1361", 134: "cp936", 136: "cp950", 161: "cp1253",
+    2: "latin-1", 77: "mac_roman", 128: "cp932", 129: "cp949", 130: "cp1361", 134: "cp936", 136: "cp950", 161: "cp1253",
     162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874",
     238: "cp1250", 254: "cp437", 255: "cp850",
 }  # fmt: skip
@@ -69,6 +72,7 @@ class _State:
 
     of: str = BODY
     codec: str = ""
+    font: str = ""
     skip: int = 1
     raised: bool = False
     hidden: bool = False
@@ -89,6 +93,7 @@ class _Reader:
         self._data = data
         self._page = "cp1252"
         self._fonts: dict[int, str] = {}
+        self._names: dict[int, str] = {}
         self._font = 0
         self._state = _State()
         self._stack: list[_State] = []
@@ -187,8 +192,12 @@ class _Reader:
             return
         if self._result and text.strip():  # the result is written out
             self._result, self._form = 0, {}
+        if self._in_fonts and len(self._stack) <= self._in_fonts[-1] + 1:
+            self._names[self._font] = (self._names.get(self._font, "") + text)[:_LONGEST_NAME]
         if state.of == SKIPPED or (state.muted and state.of != HTML):
             return
+        if state.font:
+            text = in_font(text, state.font)
         yield Piece(
             HIDDEN if (state.hidden or state.struck) and state.of != HTML else state.of, text, raised=state.raised
         )
@@ -218,7 +227,8 @@ class _Reader:
         elif name == "f" and number is not None:
             self._font = number
             if not self._in_fonts:
-                self._state = replace(state, codec=self._fonts.get(number, ""))
+                name = self._names.get(number, "").strip(" ;")
+                self._state = replace(state, codec=self._fonts.get(number, ""), font=name)
         elif name == "fcharset" and self._in_fonts:
             self._fonts[self._font] = _CHARSETS.get(number or 0, "")
         elif name == "uc":
@@ -230,7 +240,7 @@ class _Reader:
         elif name in ("strike", "striked"):
             self._state = replace(state, struck=number != 0)
         elif name == "plain":
-            self._state = replace(state, raised=False, hidden=False, struck=False)
+            self._state = replace(state, raised=False, hidden=False, struck=False, font="")
         elif name == "htmlrtf":
             self._state = replace(state, muted=number != 0)
         elif name == "formfield":
