@@ -1,4 +1,4 @@
-"""Fields of Word documents: what a reader sees of them is read, neither their code nor nothing."""
+"""Fields of Word documents, and files imported into them: what a reader sees of them is read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from pathlib import Path
 
 import docx
 import pytest
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.office import legacy
 
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
@@ -94,3 +97,28 @@ def test_ticks_and_choices_of_forms_are_read(form: str, result: str, shown: str,
 )
 def test_results_of_fields_of_word_97_are_read(stored: str, shown: str) -> None:
     assert legacy._without_code(stored) == shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "expected"),
+    [
+        ("text/html", b"<h1>Terms</h1><p>The limit is 42 kg.</p>", ["Terms", "The limit is 42 kg."]),
+        ("application/rtf", rb"{\rtf1 The limit is 42 kg.\par}", ["The limit is 42 kg."]),
+        ("text/plain; charset=utf-8", b"The limit is 42 kg.", ["The limit is 42 kg."]),
+        ("message/rfc822", b"", []),
+    ],
+)
+def test_files_imported_into_word_are_read(kind: str, content: bytes, expected: list[str], tmp_path: Path) -> None:
+    document = docx.Document()
+    part = Part(PackURI("/word/chunk.dat"), kind, content, document.part.package)
+    known = document.part.relate_to(part, f"{RELATIONS}/aFChunk")
+    names = f'{W} xmlns:r="{RELATIONS}"'
+    for number in (known, "none") if expected else (known,):
+        document.element.body.insert(0, parse_xml(f'<w:altChunk {names} r:id="{number}"/>'))
+    document.save(str(tmp_path / "a.docx"))
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    parser_for("docx").parse(tmp_path / "a.docx", out, Limits())
+    assert [block.text for block in blocks] == expected
+    words = "files within the document are missing" if expected else "files within the document are not read"
+    assert [one.text for one in out.noticed.warnings()] == [f"1 {words}"]

@@ -41,7 +41,8 @@ def test_symbols_of_word_documents_are_read(tmp_path: Path) -> None:
 
 
 SYMBOLS = [
-    ("Wingdings", "à", "→"), ("Symbol", "\xb3", "≥"), ("Symbol", "\uf0b3", "≥"), ("Wingdings", "ü", "✓"), ("Arial", "à", "à"),
+    ("Wingdings", "à", "→"), ("Symbol", "\xb3", "≥"), ("Symbol", "\uf0b3", "≥"), ("Wingdings", "ü", "✓"),
+    ("Arial", "à", "à"),
 ]  # fmt: skip
 
 

@@ -134,12 +134,14 @@ def test_headers_and_footers_of_word_are_kept_apart(tmp_path: Path) -> None:
     document.add_paragraph("All prices rose.")
     document.sections[0].header.paragraphs[0].text = "Secret"
     document.sections[0].footer.paragraphs[0].text = "Page 1 of 3"
+    table = document.sections[0].header.add_table(1, 1, 100)
+    table.cell(0, 0).text = "Rev. 7"
     texts, said = read(saved(document), "docx", tmp_path)
     assert texts == ["All prices rose."]
     assert said == {"2 headers and footers are kept apart and not searched": 2}
     blocks: list[Block] = []
     parser_for("docx").parse(tmp_path / "file.docx", BlockWriter(blocks.append, Limits()), Limits())
-    assert [one.text for one in blocks if one.kind == BLOCK_KIND_FURNITURE] == ["Secret", "Page 1 of 3"]
+    assert [one.text for one in blocks if one.kind == BLOCK_KIND_FURNITURE] == ["Secret Rev. 7", "Page 1 of 3"]
 
 
 def test_boxes_of_text_of_word_stand_behind_their_paragraph(tmp_path: Path) -> None:

@@ -57,6 +57,16 @@ def numbered(levels: str, paragraphs: Sequence[tuple[int, int]], nums: str = "")
     return document, len(paragraphs)
 
 
+def test_lists_by_a_style_of_lists_have_the_numbers_of_that_style(tmp_path: Path) -> None:
+    levels = '<w:styleLink w:val="Legal"/>' + level(0, "decimal", "%1.") + level(1, "decimal", "%1.%2")
+    num = f'<w:num {W} w:numId="901"><w:abstractNumId w:val="901"/></w:num>'
+    document, _ = numbered(levels, [(901, 0), (901, 1), (901, 1), (901, 0)], num)
+    link = f'<w:abstractNum {W} w:abstractNumId="901"><w:numStyleLink w:val="Legal"/></w:abstractNum>'
+    document.part.numbering_part.element.insert(0, parse_xml(link))
+    shown = [block.text for block in blocks_of(document, "docx", tmp_path)]
+    assert shown == ["1. x", "1.1 x", "1.2 x", "2. x"]
+
+
 @pytest.mark.parametrize(
     ("levels", "places", "shown"),
     [

@@ -40,7 +40,8 @@ from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.fields import show_fields
 from footnote_ingestion.parsers.office.hidden import is_hidden, warn_of_hidden
-from footnote_ingestion.parsers.office.numbering import Numbers, set_before
+from footnote_ingestion.parsers.office.imported import write_imported
+from footnote_ingestion.parsers.office.numbering import Numbers, set_before, value_of
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
     alternative_text,
@@ -113,9 +114,9 @@ def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
         show_fields(root)
         out.pictures(sum(1 for _ in _pictures(root)))
         if kind in _MARGIN_PARTS:
-            margins.setdefault(inline(joined(_text(root))))
+            margins.setdefault(_whole(root))
         else:
-            notes.add(kind, root, lambda note: inline(joined(_text(note))))
+            notes.add(kind, root, _whole)
     return notes, [text for text in margins if text]
 
 
@@ -156,9 +157,7 @@ def _styles(document: Document) -> dict[str, tuple[int, bool]]:
     found: dict[str, tuple[int, bool]] = {}
     based: dict[str, str] = {}
     for style in document.styles.element.iterchildren(f"{_W}style"):
-        style_id, name = style.get(f"{_W}styleId") or "", ""
-        if (named := style.find(f"{_W}name")) is not None:
-            name = named.get(f"{_W}val") or ""
+        style_id, name = style.get(f"{_W}styleId") or "", value_of(style.find(f"{_W}name"))
         match = _HEADING.match(name)
         outline = style.find(f"{_W}pPr/{_W}outlineLvl")
         level = int(match[1]) if match else 1 if name.lower() == "title" else _outline(outline)
@@ -217,6 +216,12 @@ def _text(element: etree._Element) -> Iterator[str]:
                 yield from _text(child)
 
 
+def _whole(element: etree._Element) -> str:
+    """Return the text of all paragraphs under an element, those of tables and boxes included."""
+    paragraphs = (one for one in element.iter(f"{_W}p") if not _is_fallback(one))
+    return inline(" ".join(joined(_text(one)) for one in paragraphs))
+
+
 def _raised(run: etree._Element) -> str:
     """Return a superscript run's text if it begins with a digit."""
     place = run.find(f"{_W}rPr/{_W}vertAlign")
@@ -247,6 +252,8 @@ class _Walker:
                 self.children(element)
             elif element.tag == _ALTERNATIVES and len(element):
                 self.children(element[0])
+            elif element.tag == f"{_W}altChunk":
+                write_imported(element, self._part, self._out)
 
     def _paragraph(self, element: etree._Element) -> None:
         text = inline(joined(_text(element)))
@@ -280,9 +287,7 @@ class _Walker:
         write_charts(element, self._part, self._out)
 
     def _style(self, element: etree._Element) -> tuple[int, bool]:
-        style_id = ""
-        if (style := element.find(f"{_W}pPr/{_W}pStyle")) is not None:
-            style_id = style.get(f"{_W}val") or ""
+        style_id = value_of(element.find(f"{_W}pPr/{_W}pStyle"))
         level, listed = self._styles.get(style_id, (0, False))
         level = level or _outline(element.find(f"{_W}pPr/{_W}outlineLvl"))
         return level, not level and (listed or element.find(f"{_W}pPr/{_W}numPr") is not None)
@@ -312,10 +317,7 @@ def _is_fallback(element: etree._Element) -> bool:
 
 
 def _pictures(root: etree._Element, of: etree._Element | None = None) -> Iterator[etree._Element]:
-    """Yield the pictures under an element, those that stand for objects left out.
-
-    Given a paragraph, those in boxes of text are left out too: the boxes have paragraphs of their own.
-    """
+    """Yield the pictures under an element without those of objects; under a paragraph, without those in its boxes."""
     for image in root.iter(*_IMAGES):
         owner = next(image.iterancestors(f"{_W}p", f"{_W}object"), None)
         stands_for_object = owner is not None and owner.tag == f"{_W}object"

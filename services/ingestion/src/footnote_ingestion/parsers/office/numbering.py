@@ -71,10 +71,10 @@ class Numbers:
     def _place(self, paragraph: etree._Element) -> tuple[str, int]:
         """Return a paragraph's list and level, its own or its style's."""
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-        name, level = self._of_style.get(_value(style), ("", 0)) if style is not None else ("", 0)
+        name, level = self._of_style.get(value_of(style), ("", 0)) if style is not None else ("", 0)
         own = paragraph.find(f"{_W}pPr/{_W}numPr")
         if own is not None:
-            name = _value(own.find(f"{_W}numId")) or name
+            name = value_of(own.find(f"{_W}numId")) or name
             level = _number(own.find(f"{_W}ilvl"), level)
         return name, min(max(level, 0), _LEVELS - 1)
 
@@ -92,15 +92,19 @@ def set_before(body: etree._Element, numbers: Numbers) -> None:
 
 
 def _lists(numbering: etree._Element) -> dict[str, _List]:
-    kinds = {
-        one.get(f"{_W}abstractNumId") or "": {
-            _index(level): _level(level, _Level()) for level in one.iterchildren(f"{_W}lvl")
-        }
-        for one in numbering.iterchildren(f"{_W}abstractNum")
-    }
+    kinds: dict[str, dict[int, _Level]] = {}
+    styled: dict[str, dict[int, _Level]] = {}
+    linked: dict[str, str] = {}
+    for one in numbering.iterchildren(f"{_W}abstractNum"):
+        kind = one.get(f"{_W}abstractNumId") or ""
+        kinds[kind] = {_index(level): _level(level, _Level()) for level in one.iterchildren(f"{_W}lvl")}
+        styled[value_of(one.find(f"{_W}styleLink"))] = kinds[kind]
+        linked[kind] = value_of(one.find(f"{_W}numStyleLink"))
+    for kind, style in linked.items():  # the levels of a style of lists are with another list
+        kinds[kind] = kinds[kind] or (styled.get(style, {}) if style else {})
     lists = {}
     for one in numbering.iterchildren(f"{_W}num"):
-        kind = _value(one.find(f"{_W}abstractNumId"))
+        kind = value_of(one.find(f"{_W}abstractNumId"))
         levels = dict(kinds.get(kind, {}))
         made = _List(kind, levels)
         for override in one.iterchildren(f"{_W}lvlOverride"):
@@ -115,11 +119,11 @@ def _lists(numbering: etree._Element) -> dict[str, _List]:
 
 def _level(element: etree._Element, level: _Level) -> _Level:
     level.start = _number(element.find(f"{_W}start"), 1)
-    level.format = _value(element.find(f"{_W}numFmt")) or "decimal"
-    level.text = _value(element.find(f"{_W}lvlText"))[:100]
+    level.format = value_of(element.find(f"{_W}numFmt")) or "decimal"
+    level.text = value_of(element.find(f"{_W}lvlText"))[:100]
     level.restart = _number(element.find(f"{_W}lvlRestart"), -1)
     level.legal = element.find(f"{_W}isLgl") is not None
-    level.style = _value(element.find(f"{_W}pStyle"))
+    level.style = value_of(element.find(f"{_W}pStyle"))
     return level
 
 
@@ -129,9 +133,9 @@ def _of_styles(styles: etree._Element, lists: dict[str, _List]) -> dict[str, tup
     based: dict[str, str] = {}
     for style in styles.iterchildren(f"{_W}style"):
         name = style.get(f"{_W}styleId") or ""
-        based[name] = _value(style.find(f"{_W}basedOn"))
+        based[name] = value_of(style.find(f"{_W}basedOn"))
         own = style.find(f"{_W}pPr/{_W}numPr")
-        if own is not None and (list_name := _value(own.find(f"{_W}numId"))) in lists:
+        if own is not None and (list_name := value_of(own.find(f"{_W}numId"))) in lists:
             linked = (at for at, level in lists[list_name].levels.items() if level.style == name)
             found[name] = (list_name, next(linked, _number(own.find(f"{_W}ilvl"), 0)))
         elif own is not None:
@@ -186,10 +190,11 @@ def _index(element: etree._Element) -> int:
     return min(int(value[:1]), _LEVELS - 1) if value.isdecimal() else 0
 
 
-def _value(element: etree._Element | None) -> str:
+def value_of(element: etree._Element | None) -> str:
+    """Return an element's `w:val`, empty for none."""
     return (element.get(f"{_W}val") or "") if element is not None else ""
 
 
 def _number(element: etree._Element | None, default: int) -> int:
-    value = _value(element)
+    value = value_of(element)
     return int(value[:6]) if value.isascii() and value.isdecimal() else default
