@@ -68,7 +68,7 @@ def test_symbols_of_slides_are_read(font: str, written: str, shown: str, tmp_pat
         if kind:
             name = f"{{http://schemas.openxmlformats.org/drawingml/2006/main}}{kind}"
             etree.SubElement(run._r.get_or_add_rPr(), name, typeface=font)
-    presentation.save(tmp_path / "a.pptx")
+    presentation.save(str(tmp_path / "a.pptx"))
     blocks: list[Block] = []
     parser_for("pptx").parse(tmp_path / "a.pptx", BlockWriter(blocks.append, Limits()), Limits())
     assert blocks[0].text == f"dose {shown} 5 {written} {shown}"
@@ -97,6 +97,7 @@ def read(text: str, kind: str, tmp_path: Path) -> list[str]:
         ("A <select><option>one</option></select>", "A"),
         ("(<ix:nonFraction sign='-'>56</ix:nonFraction>)", "(56)"),
         ("un<x-b>bel</x-b>ievable", "unbelievable"),
+        ("Install<a class=headerlink href='#install'>¶</a>", "Install"),
         ("<x-b>Edit</x-b><x-b>Delete</x-b>", "Edit Delete"),
     ],
 )

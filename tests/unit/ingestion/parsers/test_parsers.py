@@ -151,6 +151,12 @@ on two lines.
     assert metadata.structure.has_tables
 
 
+def test_numbers_of_lists_of_markdown_are_read(tmp_path: Path) -> None:
+    source = "3. Press A\n4. Press **B**\n   - twice\n\n   more\n- last\n\n1) | x |\n"
+    blocks, _ = read(tmp_path, "a.md", source.encode())
+    assert [block.text for block in blocks] == ["3. Press A", "4. Press B", "twice", "more", "last", "1) | x |"]
+
+
 def test_notes_of_markdown_are_notes_where_they_stand(tmp_path: Path) -> None:
     notes = "[^1]: https://example.com/report\n[^n]: Measured in *March*.\n\n    And in May.\n\nWages fell.\n"
     blocks, _ = read(tmp_path, "a.md", f"Sales rose[^1] and costs fell[^n].\n\n{notes}".encode())

@@ -84,6 +84,16 @@ def test_tracked_changes_and_formulas_are_said() -> None:
     assert warned == ["1 formulas are left out", "1 tracked changes are read as if they were accepted"]
 
 
+def test_pictures_and_objects_are_said() -> None:
+    pictures = r"{\pict 00}{\*\shppict{\pict 00}}{\nonshppict{\pict 00}}"
+    blocks, warned = read(rf"A {pictures}b {{\object{{\*\objdata 01}}{{\result{{\pict 00}}}}}}c.\par")
+    assert [text for _, text in blocks] == ["A b c."]
+    assert warned == [
+        "1 embedded objects are not read",
+        "2 pictures are not read, but for their alternative texts",
+    ]
+
+
 def test_notes_stand_after_their_paragraph() -> None:
     foot = r"{\super\chftn}{\footnote\pard\plain {\super\chftn} A note, {\i with} weight.}"
     end = r"{\footnote\ftnalt\pard\plain An endnote.}"

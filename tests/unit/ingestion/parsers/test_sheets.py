@@ -6,15 +6,17 @@ import csv
 import datetime
 import io
 import re
+import zipfile
 from pathlib import Path
 
 import openpyxl
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
-from footnote_ingestion.parsers.base import HEADING, PARAGRAPH, TABLE_ROW, BlockWriter, Limits
+from footnote_ingestion.parsers.base import HEADING, NOTE, PARAGRAPH, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.sheets.parser import CsvParser, WorkbookParser, delimiter
 from footnote_text.a1 import cell_name
+from openpyxl.comments import Comment
 from support.ingestion_client import assert_spans_exact
 from support.shared import NO_SHARED, shared_dir
 
@@ -198,3 +200,25 @@ def test_a_real_csv_cell_by_cell() -> None:
         column = sum((ord(char) - 64) * 26**power for power, char in enumerate(reversed(letters))) - 1
         assert re.sub(r"\s+", " ", records[int(digits) - 1][column]).strip() == value
     assert len(found) > 10_000
+
+
+def test_threads_of_comments_are_read_without_what_excel_says_of_them(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (("Name", "Sum"), ("Cash", 1), ("Debt", 2)):
+        book.active.append(row)
+    book.active["A2"].comment = Comment("[Threaded comment] Your version of Excel allows ...", "tc={1}")
+    book.active["A3"].comment = Comment("A remark.", "Ann")
+    book.save(tmp_path / "a.xlsx")
+    space = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    threads = "".join(f'<threadedComment ref="A2"><text>{one}</text></threadedComment>' for one in ("Is it?", "It is."))
+    known = '<Relationship Id="t" Type="x/threadedComment" Target="/xl/threads.xml"/></Relationships>'
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        new.writestr("xl/threads.xml", f'<ThreadedComments xmlns="{space}">{threads}</ThreadedComments>')
+        for name in old.namelist():
+            data = old.read(name).decode()
+            new.writestr(name, data.replace("</Relationships>", known) if "sheet1.xml.rels" in name else data)
+    blocks: list[Block] = []
+    WorkbookParser().parse(tmp_path / "b.xlsx", BlockWriter(blocks.append, Limits()), Limits())
+    assert [one.text for one in blocks if one.kind == NOTE] == [
+        "Comment on A3: A remark.", "Comment on A2: Is it?", "Comment on A2: It is.",
+    ]  # fmt: skip

@@ -19,6 +19,7 @@ from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_THREADED = "{http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments}threadedComment"
 _PANE, _FILTER = f"{_MAIN}pane", f"{_MAIN}autoFilter"
 _NAMED = tuple(f"{_MAIN}{name}" for name in ("drawing", "legacyDrawing"))
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
@@ -108,10 +109,11 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: SheetEx
     except _BROKEN:
         found.unreadable += named
         return
+    threads: list[tuple[str, str]] = []
     for relation in relations.iterchildren(tag=etree.Element):
         kind = relation.get("Type", "").rpartition("/")[2]
         found.drawn += kind in _OBJECTS
-        if kind not in ("comments", "drawing"):
+        if kind not in ("comments", "drawing", "threadedComment"):
             continue
         target = _target(folder, relation)
         try:
@@ -122,10 +124,14 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: SheetEx
         found.drawn += sum(1 for _ in root.iter(_CHART))
         if kind == "drawing":
             _take_shapes(root, _targets(package, target), found)
-        for comment in root.iter(f"{_MAIN}comment"):
-            text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
-            if len(found.comments) < _MOST_COMMENTS:
-                found.comments.append((comment.get("ref", ""), text))
+        for comment in root.iter(f"{_MAIN}comment", _THREADED):
+            text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t", "{*}text")))
+            known = threads if comment.tag == _THREADED else found.comments
+            if len(known) < _MOST_COMMENTS:
+                known.append((comment.get("ref", ""), text))
+    # For programs that know no threads, the comment of such a cell repeats them behind a text of Excel's own.
+    cells = {cell for cell, _ in threads}
+    found.comments = [*(one for one in found.comments if one[0] not in cells), *threads]
 
 
 def _targets(package: zipfile.ZipFile, part: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ from footnote_ingestion.parsers.texts.html_elements import (
     in_line,
     input_type,
     is_mark,
-    repeats_equation,
+    repeats,
     roles,
     spans,
     stands_apart,
@@ -185,7 +185,7 @@ class _Walker:
         tag = node.tag or ""
         if tag == "-text":
             self._parts.append(node.text_content or "")
-        elif tag.startswith(("-", "_", "!")) or "hidden" in node.attributes or repeats_equation(node, tag):
+        elif tag.startswith(("-", "_", "!")) or "hidden" in node.attributes or repeats(node, tag):
             return
         elif tag in self._skip:
             self._leave_out(node, tag)

@@ -133,7 +133,7 @@ def text_of(node: LexborNode) -> str:
         tag = one.tag or ""
         if tag == "-text":
             pieces.append(one.text_content or "")
-        elif not tag or tag.startswith(("-", "_", "!")) or tag in SKIP or repeats_equation(one, tag):
+        elif not tag or tag.startswith(("-", "_", "!")) or tag in SKIP or repeats(one, tag):
             continue
         elif tag in SAYS_BY_ATTRIBUTE:
             pieces.append(f" {words_of_attributes(one)} ")
@@ -174,8 +174,13 @@ def code_of(node: LexborNode) -> str:
     return "".join(pieces)
 
 
-def repeats_equation(node: LexborNode, tag: str) -> bool:
-    """Return whether an element draws the equation beside it for the eye alone, as KaTeX and MathJax do."""
+def repeats(node: LexborNode, tag: str) -> bool:
+    """Return whether an element says nothing: a heading's mark as a link to itself, or a drawn equation.
+
+    KaTeX and MathJax draw the equation beside it for the eye alone.
+    """
+    if tag == "a" and (node.attributes.get("href") or "").startswith("#"):
+        return node.text(deep=True).strip() in ("¶", "#")
     if tag not in ("span", "nobr") or node.attributes.get("aria-hidden") != "true":
         return False
     beside = (one for one in (node.prev, node.next) if one is not None and (one.tag or "-")[0] != "-")

@@ -56,6 +56,7 @@ class _Writer:
         self._out = out
         self._properties = properties
         self._items = self._notes = 0
+        self._number = ""
         self._headers: list[str] = []
         self._row: list[str] = []
         self._rows: list[tuple[LineLocator, list[str]]] = []
@@ -84,8 +85,10 @@ class _Writer:
                     self._heading = 0
                 case "list_item_open":
                     self._items += 1
+                    self._number = f"{token.info}{token.markup} " if token.info else ""
                 case "list_item_close":
                     self._items -= 1
+                    self._number = ""
                 case "footnote_reference_open":
                     self._notes += 1
                 case "footnote_reference_close":
@@ -101,7 +104,7 @@ class _Writer:
     def _inline(self, token: Token, place: LineLocator) -> None:
         if struck := _take_out_struck(token):
             self._out.warn(CONTENT_LEFT_OUT, STRUCK_LEFT_OUT, struck, [place])
-        text = inline(_text(token))
+        text, self._number = inline(self._number + _text(token)), ""
         if self._in_table:
             self._row.append(text)
         elif self._heading:

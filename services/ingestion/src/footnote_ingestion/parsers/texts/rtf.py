@@ -88,7 +88,7 @@ class _Writer:
         self._level = 0
         self._styles: dict[int, int] = {}
         self._style = 0
-        self._hidden = self._formulas = self._changes = 0
+        self._hidden = self._formulas = self._changes = self._pictures = self._objects = 0
         self._last = ""
 
     def take(self, piece: Piece) -> None:
@@ -98,6 +98,8 @@ class _Writer:
             return
         if piece.of in (reader.SKIPPED, reader.CHOICE):  # these end nothing around them
             self._formulas += piece.word == "mmath"
+            self._pictures += piece.word in ("pict", "shppict")
+            self._objects += piece.word == "objdata"
             return
         if piece.of != self._last:
             self._end_of(self._last)
@@ -122,9 +124,11 @@ class _Writer:
         for number, words in (
             (self._hidden, "{count} pieces of hidden, deleted or struck text are left out"),
             (self._formulas, "{count} formulas are left out"),
+            (self._objects, "{count} embedded objects are not read"),
         ):
             if number:
                 out.warn(CONTENT_LEFT_OUT, words, number)
+        out.pictures(max(self._pictures - self._objects, 0))  # a picture stands for each object
         if self._changes:
             out.warn(OTHER, "{count} tracked changes are read as if they were accepted", self._changes)
         if self._margins:
