@@ -152,6 +152,20 @@ def test_mails_are_read_in_the_encodings_that_programs_mean(
     assert header_text(word.decode()) == text
 
 
+@pytest.mark.parametrize(
+    ("declared", "codec", "text"),
+    [
+        ("iso-8859-8-i", "cp1255", "מחיר “חדש” 500 ש״ח – שלום לכולם "),
+        ("iso-8859-6", "cp1256", "السعر “الجديد” هو 500 – للجميع، "),
+        ("shift_jis", "gb18030", "价格是五百元，请查收附件的报价单。谢谢！"),
+        ("punycode", "cp1252", "Grüße aus Köln, schöne Straße. "),
+    ],
+)
+def test_a_wrong_declaration_is_not_believed(declared: str, codec: str, text: str, tmp_path: Path) -> None:
+    page = f'<meta charset="{declared}"><p>{text * 6}</p>'.encode(codec)
+    assert text.strip() in parsed(tmp_path, page, "a.html")[0][0]
+
+
 def test_japanese_of_windows_is_found_without_a_declaration(tmp_path: Path) -> None:
     for _, data, text in _JP[:2]:
         assert parsed(tmp_path, data)[0] == [text]

@@ -97,6 +97,7 @@ def read(text: str, kind: str, tmp_path: Path) -> list[str]:
         ("A <select><option>one</option></select>", "A"),
         ("(<ix:nonFraction sign='-'>56</ix:nonFraction>)", "(56)"),
         ("un<x-b>bel</x-b>ievable", "unbelievable"),
+        ("<x-b>5</x-b><!---->%", "5%"),
         ("Install<a class=headerlink href='#install'>¶</a>", "Install"),
         ("<x-b>Edit</x-b><x-b>Delete</x-b>", "Edit Delete"),
     ],
@@ -122,7 +123,8 @@ def test_lines_of_code_of_pages_stay_apart(html: str, code: str, tmp_path: Path)
 
 @pytest.mark.parametrize("tag", ["ix:nonFraction", "st1:place", "relative-time", "picture"])
 def test_elements_that_no_browser_knows_cut_no_sentence(tag: str, tmp_path: Path) -> None:
-    page = f"<body><p>Sales of <{tag} x=1>1,234</{tag}>, as told.</p><x-box><p>One.</p><p>Two.</p></x-box></body>"
+    sales = f"<p>Sales of <{tag} x=1><source src=x>1,234</{tag}>, as told.</p>"
+    page = f"<body>{sales}<x-box><p>One.</p><p>Two.</p></x-box></body>"
     assert read(page, "html", tmp_path) == ["Sales of 1,234, as told.", "One.", "Two."]
 
 

@@ -84,6 +84,12 @@ def test_tracked_changes_and_formulas_are_said() -> None:
     assert warned == ["1 formulas are left out", "1 tracked changes are read as if they were accepted"]
 
 
+def test_the_choices_of_a_form_are_read_in_its_result_alone() -> None:
+    form = r"{\field{\*\fldinst FORM {\*\formfield{\fftype2\ffres0{\*\ffl Peru}}}}}"
+    link = r'{\field{\*\fldinst HYPERLINK "http://x"}{\fldrslt }}'
+    assert [text for _, text in read(rf"So {form}it {link}is.\par end}}}} }}")[0]] == ["So it is.", "end"]
+
+
 def test_pictures_and_objects_are_said() -> None:
     pictures = r"{\pict 00}{\*\shppict{\pict 00}}{\nonshppict{\pict 00}}"
     blocks, warned = read(rf"A {pictures}b {{\object{{\*\objdata 01}}{{\result{{\pict 00}}}}}}c.\par")

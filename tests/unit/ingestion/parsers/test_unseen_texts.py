@@ -256,21 +256,6 @@ def test_style_sheets_and_scripts_of_a_saved_page_are_not_read(tmp_path: Path) -
     assert read_mail(multipart("mixed", PLAIN, part("text/x-patch", "+ x")), tmp_path)[0] == ["All prices rose.", "+ x"]
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("Bob wrote:\n> It brings at the very most\n> 500 kg.\n> > And inner\n> > text.\nI agree.",
-         ["Bob wrote:", "It brings at the very most 500 kg.", "And inner text.", "I agree."]),
-        ("> Agreed?\n\nYes.", ["Agreed?", "Yes."]),
-        ("> One.\n>\n> Two\n> goes on.", ["One.", "Two goes on."]),
-        ("The delivery always takes\n> 5 days, never more.", ["The delivery always takes > 5 days, never more."]),
-        ("Up to 5 kg\n> 5 kg: 10 EUR\n> 9 kg: 20 EUR", ["Up to 5 kg", "> 5 kg: 10 EUR > 9 kg: 20 EUR"]),
-    ],
-)  # fmt: skip
-def test_marks_of_quoted_lines_of_a_mail_are_no_text(body: str, expected: list[str], tmp_path: Path) -> None:
-    assert read_mail(f"\n{body}\n", tmp_path)[0] == expected
-
-
 def test_of_each_body_of_a_mail_one_form_is_read(tmp_path: Path) -> None:
     banner = part("text/plain", "This mail is from outside.")
     body = multipart("alternative", PLAIN, HTML)

@@ -28,7 +28,7 @@ from footnote_ingestion.parsers.failures import (
 )
 from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html import write_html
-from footnote_ingestion.parsers.texts.plain import unquoted, write_text
+from footnote_ingestion.parsers.texts.plain import write_text
 from footnote_ingestion.parsers.texts.rtf import write_rtf
 from footnote_ingestion.parsers.texts.rtf_compressed import decompress
 
@@ -123,7 +123,7 @@ class MsgParser(ReadsAttached):
             _write_head(
                 out, subject, (("From", sender), ("To", _text(ole, _TO)), ("Cc", _text(ole, _CC)), ("Date", date))
             )
-            as_plain: _Write = partial(write_text, unquoted(body), with_lines=False)
+            as_plain: _Write = partial(write_text, body, with_lines=False)
 
             def as_html(to: BlockWriter) -> None:
                 write_html(decode(html, to), to)
@@ -363,7 +363,7 @@ def _write_part(part: EmailMessage, out: BlockWriter) -> None:
     if part.get_content_subtype() == "html":
         write_html(text, out)
     else:
-        write_text(unquoted(text), out, with_lines=False)
+        write_text(text, out, with_lines=False)
 
 
 def _ole(path: Path) -> olefile.OleFileIO:

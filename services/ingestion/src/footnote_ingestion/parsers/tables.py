@@ -16,9 +16,6 @@ _MOST_NAMING = 4
 _LONGEST_HEADER = 160
 _DAY = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?(?: 00:00:00)?|\d{1,2}[./]\d{1,2}[./](?:\d\d){1,2}|\d{1,2}[./]\d{4}")
 
-_FIGURE, _LETTERS, _BEGINS = re.compile(r"\d[\d.,'’]*+"), re.compile(r"[^\W\d_]++"), re.compile(r"[^\w\s]?\d")
-_MOST_WORDS = 4
-
 
 def looks_numeric(text: str) -> bool:
     """Return True for numbers, amounts, percentages and dates in figures."""
@@ -104,8 +101,7 @@ def header_path(texts: Sequence[str]) -> tuple[str, ...]:
 def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether rows of two columns are names with their values: names differ, values are of several kinds.
 
-    Names that end in a colon are clear. Figures alone under a word are a column; words alone give no evidence, nor do
-    amounts of one form.
+    Names that end in a colon are clear. Figures alone under a word are a column; words alone give no evidence.
     """
     if len(rows) < 2 or any(len(row) < 2 or not row[0] or any(row[2:]) for row in rows):
         return False
@@ -114,19 +110,8 @@ def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if all(name.endswith((":", "：")) for name in names):
         return True
-    values = [value for value in values[1:] if value]
-    figures = [looks_numeric(value) for value in values]
-    if len(rows) > 2 and any(figures) and not all(figures):
-        return True
-    kinds = {_kind(value) for value in values} - {""}
-    return len(rows) > 3 and len(kinds) > 1 and any(_FIGURE.search(value) is None for value in values)
-
-
-def _kind(value: str) -> str:
-    """Return the form of an amount or day such as "1 May 2024" or "4,000 EUR"; empty for other texts."""
-    if _BEGINS.match(value) is None or len(value.split()) > _MOST_WORDS:
-        return ""
-    return _LETTERS.sub("a", _FIGURE.sub("0", value))
+    figures = [looks_numeric(value) for value in values[1:] if value]
+    return len(rows) > 2 and any(figures) and not all(figures)
 
 
 def is_form(headers: Sequence[Sequence[str]]) -> bool:

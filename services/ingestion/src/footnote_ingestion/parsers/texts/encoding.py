@@ -34,6 +34,8 @@ _HIGH_BYTES = bytes(range(128, 256))
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-4", "iso8859-15")
 # Python's names for the detector's encodings; its decoders are the web's larger variants.
 _WIDER = {"gbk": "gb18030", "shift_jis": "cp932", "euc-kr": "cp949", "iso-8859-8-i": "iso-8859-8", "big5": "big5hkscs"}
+# A few bytes that do not fit these do not speak against them: texts in other encodings have many.
+_OF_MANY_BYTES = ("cp932", "cp949", "gb18030", "cp50221", "cp51932")
 _ESCAPES = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
     (re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"),
@@ -132,12 +134,14 @@ def decode_declared(data: bytes, encoding: str, out: BlockWriter) -> str:
             return decode(data, out)
         return data.decode(name)
     except UnicodeDecodeError:
-        text = data.decode(name, errors="replace")
-        bad, high = text.count("\ufffd"), len(data) - len(data.translate(None, _HIGH_BYTES))
-        if name in _LATIN or bad > _BAD_SHARE * (high or len(data)) or _is_utf8(data):
-            return decode(data, out)
-        out.warn(BYTES_REPLACED, f"{{count}} bytes are not {name} and were replaced by U+FFFD", bad)
-        return text
+        found = read(data)
+        if name in _OF_MANY_BYTES and (found.encoding in _LATIN or data.isascii()):
+            text = data.decode(name, errors="replace")
+            bad, high = text.count("\ufffd"), len(data) - len(data.translate(None, _HIGH_BYTES))
+            if bad <= _BAD_SHARE * (high or len(data)):
+                out.warn(BYTES_REPLACED, f"{{count}} bytes are not {name} and were replaced by U+FFFD", bad)
+                return text
+        return decode(data, out)
     except (LookupError, ValueError):
         return decode(data, out)
 

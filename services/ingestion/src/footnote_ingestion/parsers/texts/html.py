@@ -49,8 +49,6 @@ _PICTURES = frozenset({"img", "svg", "canvas"})
 _MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
 # Roles that mark notes.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
-# Roles that mark tables for layout; programs give them to tables of data too, which have headers.
-_LAYOUT = frozenset(("presentation", "none"))
 _NOT_TEXT = ", ".join(sorted((SKIP | {"img", "input"}) - _NO_WORDS))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
@@ -230,11 +228,11 @@ class _Walker:
 
     def _table(self, node: LexborNode) -> bool:
         """Write a data table as rows; False for a layout table."""
-        if len(node.css("table")) > 1:  # a selector finds the element itself, too
+        # A selector finds the element itself, and looks at what is around it, too.
+        within, named = node.css_first("table table") is not None, node.css_first("th, thead, caption") is not None
+        if len(node.css("table")) > 1:
             return False
-        if node.css_first("th, thead, caption") is None and (
-            not _LAYOUT.isdisjoint(roles(node)) or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None
-        ):
+        if not named and (within or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None):
             return False
         rows = [
             [

@@ -61,6 +61,7 @@ INLINE = frozenset(
         "button",
         "nobr",
         "picture",
+        "source",
     ]
 )
 # Elements that are not read.
@@ -96,7 +97,7 @@ def in_line(tag: str) -> bool:
 
 
 def _is_own(tag: str) -> bool:
-    return "-" in tag or ":" in tag
+    return "-" in tag[1:] or ":" in tag
 
 
 def input_type(node: LexborNode) -> str:
@@ -194,7 +195,7 @@ def stands_apart(node: LexborNode, tag: str) -> bool:
 
 
 def _is_whole(tag: str) -> bool:
-    return tag in _WHOLE or (_is_own(tag) and tag != "-text")
+    return tag in _WHOLE or _is_own(tag)
 
 
 def equation_of(node: LexborNode, depth: int = 0) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate, groupby
+from itertools import accumulate
 from pathlib import Path
 
 from footnote.types.v1.locator_pb2 import Anchor, LineLocator
@@ -20,8 +20,6 @@ _CUT_WORD = re.compile(r"[^\W\d_][-\u2010]")
 _MARKS = tuple(".!?…:;,-。！？：；，、\"'”’»)")
 _LONG_LINE = 120
 _MAX_PARAGRAPH = 4_000
-_MOST_QUOTED = 10
-"""Levels of quotation that are read."""
 
 
 class TextParser:
@@ -34,33 +32,6 @@ class TextParser:
         """Write paragraphs; their lines are joined unless each is long enough to be a paragraph of its own."""
         write_text(decode(path.read_bytes(), out), out)
         return Properties()
-
-
-def unquoted(text: str) -> str:
-    """Return a mail's text without the marks of lines that it quotes, as paragraphs of their own.
-
-    "> 5 kg" stays where it compares: on a line within a paragraph, or where all lines of a list begin so.
-    """
-    lines = counted_lines(text)
-    for _ in range(_MOST_QUOTED):
-        made: list[str] = []
-        last = ""
-        for marked, group in groupby(lines, lambda line: line.startswith(">")):
-            run = list(group)
-            if marked and _is_quotation(run, last):
-                made += ["", *(line[1:].removeprefix(" ") for line in run), ""]
-            else:
-                made += run
-            last = run[-1]
-        if len(made) == len(lines):
-            break
-        lines = made
-    return "\n".join(lines)
-
-
-def _is_quotation(lines: list[str], before: str) -> bool:
-    begins = not before.strip() or before.rstrip().endswith(":")
-    return (begins or len(lines) > 1) and not all(line[1:].lstrip(" ")[:1].isdecimal() for line in lines)
 
 
 def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:

@@ -140,7 +140,7 @@ class _Reader:
                 yield Piece(self._state.of, word="par")
             elif brace is not None:
                 yield from self._text()
-                if brace == b"}" and len(self._stack) == self._result:
+                if brace == b"}" and self._result and len(self._stack) == self._result:
                     yield from self._chosen()
                 self._brace(brace == b"{")
         yield from self._text()
@@ -243,8 +243,6 @@ class _Reader:
             self._state = replace(state, raised=False, hidden=False, struck=False, font="")
         elif name == "htmlrtf":
             self._state = replace(state, muted=number != 0)
-        elif name == "formfield":
-            self._form, self._choices = {}, []
         elif name in _OF_FORMS:
             self._form[name] = number or 0
         elif name == "fldrslt" and self._form and state.of != SKIPPED:
@@ -260,7 +258,9 @@ class _Reader:
         state = self._state
         if name == "fonttbl":
             self._in_fonts.append(len(self._stack))
-        if name == "ffl":
+        if name == "fldinst":
+            self._form, self._choices = {}, []
+        elif name == "ffl":
             self._choices.append("")
         if state.of == SKIPPED:
             if of not in _IN_SKIPPED:
