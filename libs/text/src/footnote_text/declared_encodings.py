@@ -12,7 +12,8 @@ from typing import Any
 # Every browser reads texts that declare the first encoding as the second, and their authors mean it.
 _LARGER = {
     "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
-    "tis-620": "cp874", "iso8859-11": "cp874", "euc_kr": "cp949", "iso2022_jp": "cp50221", "euc_jp": "cp51932",
+    "tis-620": "cp874", "iso8859-11": "cp874", "euc_kr": "cp949", "big5": "cp950",
+    "iso2022_jp": "cp50221", "euc_jp": "cp51932",
 }  # fmt: skip
 _NAMES = {"iso-8859-8-i": "iso-8859-8", "iso-8859-6-i": "iso-8859-6", "x-sjis": "shift_jis", "x-gbk": "gbk"}
 _STANDARD = {"cp50221": "iso2022_jp_ext", "cp51932": "euc_jp"}

@@ -135,6 +135,7 @@ _JP = (  # "①見積㈱髙" as Windows writes it: no codec of Python reads thes
         ("iso-8859-1", "30 € – “neu”".encode("cp1252"), "30 € – “neu”"),
         ("gb2312", "朱镕基的合同".encode("gbk"), "朱镕基的合同"),
         ("shift_jis", "①見積㈱".encode("cp932"), "①見積㈱"),
+        ("big5", "碁恒裏報價單 €".encode("cp950"), "碁恒裏報價單 €"),
         ("ks_c_5601-1987", "똠방각하".encode("cp949"), "똠방각하"),
         ("iso-8859-8-i", "שלום עולם".encode("iso8859-8"), "שלום עולם"),
         ("gb2312", "合同的条件是三十天之内付款".encode("gbk") + b" \xff", "合同的条件是三十天之内付款 \ufffd"),

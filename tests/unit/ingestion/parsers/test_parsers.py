@@ -152,9 +152,10 @@ on two lines.
 
 
 def test_numbers_of_lists_of_markdown_are_read(tmp_path: Path) -> None:
-    source = "3. Press A\n4. Press **B**\n   - twice\n\n   more\n- last\n\n1) | x |\n"
+    """As a page shows them, not as they are typed."""
+    source = "3. Press A\n3. Press **B**\n   - twice\n\n   more\n3. Go\n\n- last\n\n1) x\n"
     blocks, _ = read(tmp_path, "a.md", source.encode())
-    assert [block.text for block in blocks] == ["3. Press A", "4. Press B", "twice", "more", "last", "1) | x |"]
+    assert [block.text for block in blocks] == ["3. Press A", "4. Press B", "twice", "more", "5. Go", "last", "1) x"]
 
 
 def test_notes_of_markdown_are_notes_where_they_stand(tmp_path: Path) -> None:
@@ -162,8 +163,8 @@ def test_notes_of_markdown_are_notes_where_they_stand(tmp_path: Path) -> None:
     blocks, _ = read(tmp_path, "a.md", f"Sales rose[^1] and costs fell[^n].\n\n{notes}".encode())
     assert outline(blocks) == [
         (PARAGRAPH, "Sales rose[^1] and costs fell[^n]."),
-        (NOTE, "https://example.com/report"),
-        (NOTE, "Measured in March."),
+        (NOTE, "[^1]: https://example.com/report"),
+        (NOTE, "[^n]: Measured in March."),
         (NOTE, "And in May."),
         (PARAGRAPH, "Wages fell."),
     ]

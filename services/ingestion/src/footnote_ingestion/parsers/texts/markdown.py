@@ -57,6 +57,9 @@ class _Writer:
         self._properties = properties
         self._items = self._notes = 0
         self._number = ""
+        """What stands before the next text: the number of an item, or the label of a note."""
+        self._lists: list[int] = []
+        """The next number of each open list; -1 for bullets."""
         self._headers: list[str] = []
         self._row: list[str] = []
         self._rows: list[tuple[LineLocator, list[str]]] = []
@@ -83,14 +86,20 @@ class _Writer:
                     self._heading = int(token.tag[1])
                 case "heading_close":
                     self._heading = 0
+                case "ordered_list_open" | "bullet_list_open":
+                    self._lists.append(int(token.attrs.get("start", 1)) if token.type[0] == "o" else -1)
+                case "ordered_list_close" | "bullet_list_close":
+                    self._lists.pop()
                 case "list_item_open":
                     self._items += 1
-                    self._number = f"{token.info}{token.markup} " if token.info else ""
+                    self._number = f"{self._lists[-1]}{token.markup} " if self._lists[-1] >= 0 else ""
+                    self._lists[-1] += self._lists[-1] >= 0
                 case "list_item_close":
                     self._items -= 1
                     self._number = ""
                 case "footnote_reference_open":
                     self._notes += 1
+                    self._number = f"[^{token.meta['label']}]: "
                 case "footnote_reference_close":
                     self._notes -= 1
                 case "fence" | "code_block":
