@@ -62,7 +62,7 @@ def test_symbols_of_pages_and_rtf_are_read(font: str, written: str, shown: str, 
 def test_symbols_of_slides_are_read(font: str, written: str, shown: str, tmp_path: Path) -> None:
     presentation = pptx.Presentation()
     title = presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text_frame.paragraphs[0]
-    for words, kind in (("dose ", ""), (written, "sym"), (f" 5 {written} ", "sym"), (written, "latin")):
+    for words, kind in (("dose ", ""), (written, "sym"), (f" 5 {written} ", "sym"), ("n", "sym"), (written, "latin")):
         run = title.add_run()
         run.text = words
         if kind:
@@ -71,7 +71,7 @@ def test_symbols_of_slides_are_read(font: str, written: str, shown: str, tmp_pat
     presentation.save(str(tmp_path / "a.pptx"))
     blocks: list[Block] = []
     parser_for("pptx").parse(tmp_path / "a.pptx", BlockWriter(blocks.append, Limits()), Limits())
-    assert blocks[0].text == f"dose {shown} 5 {written} {shown}"
+    assert blocks[0].text == f"dose {shown} 5 {written} n{shown}"
 
 
 def read(text: str, kind: str, tmp_path: Path) -> list[str]:

@@ -44,7 +44,7 @@ _MAX_DEPTH = 20
 _ALTERNATIVE = "multipart/alternative"
 _BODIES = ("text/plain", "text/html", "text/enriched")
 _OF_PAGES = ("text/css", "text/javascript", "text/ecmascript")
-_FOR_PROGRAMS = (*_OF_PAGES, "text/calendar", "text/vcard", "text/x-vcard", "text/xml")
+_FOR_PROGRAMS = (*_OF_PAGES, "text/xml")
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
 _RTF, _LONGEST_RTF = "__substg1.0_10090102", 64 * 1024 * 1024
@@ -261,7 +261,7 @@ def _write_beside(
             count.of_forms.add(one_of_form)
     elif (kind := part.get_content_type()) in _BODIES or (_ALTERNATIVE not in within and _has_words(kind)):
         _write_part(part, out)
-    elif kind not in _OF_PAGES and (kind != "text/calendar" or _ALTERNATIVE not in within):
+    elif kind not in (*_OF_PAGES, "text/calendar"):
         out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
 
 

@@ -185,7 +185,7 @@ def _in_its_font(run: Any) -> str:
     text = str(run.text)
     for name in ("sym", "latin"):
         face, inner = run.find(f"{_A}rPr/{_A}{name}"), text.strip()
-        if face is not None and (name == "latin" or len(inner) == 1 or not any(one.isascii() for one in inner)):
+        if face is not None and (name == "latin" or not any(one.isascii() for one in inner)):
             text = in_font(text, face.get("typeface") or "")
     return text
 
