@@ -171,9 +171,9 @@ def test_the_axes_of_a_chart_name_its_columns_and_units(tmp_path: Path) -> None:
 
 
 def test_outer_names_of_categories_are_in_each_row(tmp_path: Path) -> None:
-    levels = f"<c:lvl>{points({0: 'Q1', 1: 'Q2', 2: 'Q1'})}</c:lvl><c:lvl>{points({0: '2022', 2: '2023'})}</c:lvl>"
+    levels = f"<c:lvl>{points({0: 'Q1', 1: 'Q2', 3: 'Q1'})}</c:lvl><c:lvl>{points({0: '2022', 3: '2023'})}</c:lvl>"
     names = f"<c:cat><c:multiLvlStrRef><c:multiLvlStrCache>{levels}</c:multiLvlStrCache></c:multiLvlStrRef></c:cat>"
-    bars = series("Units", val={0: "1", 1: "2", 2: "3"}).replace("<c:val>", f"{names}<c:val>")
+    bars = series("Units", val={0: "1", 1: "2", 3: "3"}).replace("<c:val>", f"{names}<c:val>")
     texts, _, _ = read(word_with_chart(chart("", f"<c:barChart>{bars}</c:barChart>")), "docx", tmp_path)
     assert [one.removeprefix("Category: ") for one in texts[1:]] == [
         "2022 › Q1; Units: 1", "2022 › Q2; Units: 2", "2023 › Q1; Units: 3",

@@ -95,11 +95,13 @@ def _categories(series: etree._Element) -> dict[int, str]:
     levels = [dict(_points(level, "")) for level in series.findall(f"{_C}cat//{_C}lvl")[:_MOST_LEVELS]]
     if len(levels) < 2:
         return dict(_points(series, "cat"))
+    inner, *outer = levels
     names: dict[int, str] = {}
-    current = [""] * len(levels)
+    current = [""] * len(outer)
     for at in range(max((at + 1 for level in levels for at in level), default=0)):
-        current = [level.get(at, last) for level, last in zip(levels, current, strict=True)]
-        names[at] = " › ".join(filter(None, reversed(current)))
+        current = [level.get(at, last) for level, last in zip(outer, current, strict=True)]
+        if at in inner:
+            names[at] = " › ".join(filter(None, (*reversed(current), inner[at])))
     return names
 
 
