@@ -107,6 +107,28 @@ def test_elements_that_end_at_once_swallow_nothing(head: str, tmp_path: Path) ->
     assert read(book({"a": chapter("<p>Text.</p>", head)}), tmp_path)[0] == [(PARAGRAPH, "Text.")]
 
 
+def test_a_book_is_opened_as_often_for_many_chapters_as_for_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening it reads the names of all of its files."""
+    opened: list[object] = []
+    begin = zipfile.ZipFile._RealGetContents  # type: ignore[attr-defined]
+
+    def counted(self: zipfile.ZipFile) -> None:
+        opened.append(self)
+        begin(self)
+
+    path, counts = tmp_path / "a.epub", []
+    for number in (2, 20):
+        path.write_bytes(book({f"c{at}": chapter(f"<p>Text {at}.</p>") for at in range(number)}))
+        with monkeypatch.context() as patched:
+            patched.setattr(zipfile.ZipFile, "_RealGetContents", counted)
+            EpubParser().parse(path, BlockWriter(lambda _: None, Limits()), Limits())
+        counts.append(len(opened))
+        opened.clear()
+    assert counts[0] == counts[1]
+
+
 def test_the_declared_encoding_is_used(tmp_path: Path) -> None:
     text = chapter("<p>Zażółć</p>").replace("utf-8", "iso-8859-2").encode("iso-8859-2")
     assert read(book({"a": text}), tmp_path) == ([(PARAGRAPH, "Zażółć")], [])

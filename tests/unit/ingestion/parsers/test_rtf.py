@@ -250,3 +250,15 @@ def test_a_message_whose_body_is_rtf_alone_is_read(
     MsgParser().parse(path, out, Limits())
     assert [block.text for block in blocks] == texts
     assert [one.text for one in out.noticed.warnings()] == warned
+
+
+@pytest.mark.parametrize(("tag", "shown"), [(0x00390040, True), (0x0E060040, True), (0x30070040, False)])
+def test_a_message_without_transport_headers_has_its_date(tag: int, shown: bool, tmp_path: Path) -> None:
+    """As those from "Sent Items" have none."""
+    ticks = 133_485_408_000_000_000  # 2024-01-01
+    path = tmp_path / "mail.msg"
+    path.write_bytes(message("__properties_version1.0", bytes(32) + struct.pack("<IIQ", tag, 6, ticks)))
+    blocks: list[Block] = []
+    properties = MsgParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert [block.text for block in blocks] == ["Date: Mon, 01 Jan 2024 00:00:00 +0000"] * shown
+    assert (properties.file_time is not None) == shown

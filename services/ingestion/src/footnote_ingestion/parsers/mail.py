@@ -26,6 +26,7 @@ from footnote_ingestion.parsers.failures import (
     PASSWORD_PROTECTED,
     ParseError,
 )
+from footnote_ingestion.parsers.outlook import sent_at
 from footnote_ingestion.parsers.texts.encoding import decode, decode_declared
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.plain import write_text
@@ -111,7 +112,7 @@ class MsgParser(ReadsAttached):
             subject, sender = inline(_text(ole, _SUBJECT)), inline(_text(ole, _SENDER))
             headers = email.message_from_string(_text(ole, _TRANSPORT_HEADERS), policy=_POLICY)
             assert isinstance(headers, EmailMessage)
-            date = _header(headers, "Date")
+            date = _header(headers, "Date") or sent_at(ole)
             folders = sorted({entry[0] for entry in ole.listdir() if entry[0].startswith("__attach")})
             attached = [
                 next((name for tag in _ATTACHMENT_NAMES if (name := _text(ole, tag, one))), "") for one in folders

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import zipfile
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -72,16 +73,17 @@ class EpubParser:
         if spine.aside:
             words = "{count} parts beside the reading order stand after it"
             out.warn(OTHER, words, len(spine.aside))
-        for name in (*spine.chapters, *spine.aside, *(() if contents else spine.contents)):
-            try:
-                data = read_part(path, name)
-            except ParseError as error:
-                if error.reason != CORRUPT:
-                    raise
-                out.warn(PARTS_UNREADABLE, "{count} chapters are missing")
-                continue
-            html = _ENDED.sub(r"<\1\2></\1>", _decoded(data, out))
-            write_html(html, out, files=partial(_beside, path, posixpath.dirname(name)))
+        with zipfile.ZipFile(path) as package:
+            for name in (*spine.chapters, *spine.aside, *(() if contents else spine.contents)):
+                try:
+                    data = read_part(package, name)
+                except ParseError as error:
+                    if error.reason != CORRUPT:
+                        raise
+                    out.warn(PARTS_UNREADABLE, "{count} chapters are missing")
+                    continue
+                html = _ENDED.sub(r"<\1\2></\1>", _decoded(data, out))
+                write_html(html, out, files=partial(_beside, path, posixpath.dirname(name)))
         return properties
 
 

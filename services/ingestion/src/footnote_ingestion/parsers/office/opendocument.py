@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -149,13 +150,13 @@ def _write_margins(path: Path, out: BlockWriter) -> None:
         out.warn(PAGE_FURNITURE, "{count} headers and footers are kept apart and not searched", len(kept))
 
 
-def read_part(path: Path, name: str, *, needed: bool = True) -> bytes:
+def read_part(path: Path | zipfile.ZipFile, name: str, *, needed: bool = True) -> bytes:
     """Return a file of a package, or empty if it is missing and not `needed`; otherwise raises `ParseError`.
 
-    A damaged or encrypted file raises `ParseError` too.
+    A damaged or encrypted file raises `ParseError` too. An open package stays open: opening reads all of its names.
     """
     try:
-        with zipfile.ZipFile(path) as package:
+        with nullcontext(path) if isinstance(path, zipfile.ZipFile) else zipfile.ZipFile(path) as package:
             if _is_locked(package):
                 raise ParseError(PASSWORD_PROTECTED, "The document opens only with a password.")
             if not needed and name not in package.namelist():
