@@ -80,3 +80,14 @@ def test_marks_and_struck_figures_are_no_digits(made: Callable[[Path], Path], tm
     typed = [anchor.cell.number for block in blocks for anchor in block.anchors if anchor.cell.HasField("number")]
     assert typed == [100, 200, 160, 95, 99]
     assert [one.text for one in out.noticed.warnings()] == ["1 pieces of struck text are left out"]
+
+
+def test_line_breaks_and_tabs_of_ods_are_spaces(tmp_path: Path) -> None:
+    text = "a<text:line-break/>b<text:span>c<text:a>l<text:tab/>m</text:a>d</text:span> e"
+    cells = "".join(
+        f'<table:table-cell office:value-type="string"><text:p>{one}</text:p></table:table-cell>' for one in (text, "x")
+    )
+    table = f'<table:table table:name="S"><table:table-row>{cells}</table:table-row></table:table>'
+    blocks: list[Block] = []
+    WorkbookParser().parse(spreadsheet(tmp_path / "a.ods", table), BlockWriter(blocks.append, Limits()), Limits())
+    assert [block.text for block in blocks] == ["a bcl md e; x"]

@@ -27,6 +27,7 @@ _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _PROPERTIES, _SPAN = f"{_STYLE}text-properties", f"{_TEXT}span"
+_BREAKS = tuple(f"{_TEXT}{name}" for name in ("line-break", "tab", "s"))
 _RANGE, _SHAPES = f"{_TABLE}database-range", f"{_TABLE}shapes"
 _REPEATED = f"{_TABLE}table-header-rows"
 _CONFIG = "{urn:oasis:names:tc:opendocument:xmlns:config:1.0}"
@@ -178,8 +179,10 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
     for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
         again = _count(cell, "number-columns-repeated")
         _look(cell, sheet.row, column, sheet.beside)
-        if sheet.styles and cell.get(f"{_OFFICE}value-type") == "string" and again == repeats == 1:
-            take(_runs(cell, sheet.styles), (sheet.row, column), sheet.beside)
+        if cell.get(f"{_OFFICE}value-type") == "string" and again == repeats == 1:
+            broken = next(cell.iter(*_BREAKS), None) is not None
+            if broken or sheet.styles:
+                take(_runs(cell, sheet.styles), (sheet.row, column), sheet.beside, broken=broken)
         if cell.get(_CALC_TYPE) == "error":
             errors.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), _text(cell)))
         elif cell.get(f"{_OFFICE}value-type") in _FORMATTED and (text := _text(cell)):
@@ -194,9 +197,13 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
 def _runs(cell: etree._Element, styles: Mapping[str | None, tuple[bool, bool]]) -> Iterator[Run]:
     for line in cell.iterchildren(f"{_TEXT}p"):
         yield line.text or "", False, False
-        for part in line.iterchildren():
+        for part in line.iterchildren(tag=etree.Element):
             marks = styles.get(part.get(f"{_TEXT}style-name"), (False, False)) if part.tag == _SPAN else (False, False)
-            yield "".join(part.itertext(with_tail=False)), *marks
+            for event, one in etree.iterwalk(part, events=("start", "end")):
+                if event == "start":
+                    yield " " if one.tag in _BREAKS else one.text or "", *marks
+                elif one is not part:
+                    yield one.tail or "", *marks
             yield part.tail or "", False, False
         yield " ", False, False
 

@@ -18,10 +18,13 @@ Run = tuple[str, bool, bool]
 """A text, whether it is superscript, and whether it is struck."""
 
 
-def take(runs: Iterable[Run], place: tuple[int, int], found: SheetExtras) -> None:
-    """Record a cell's text if runs of it are superscript or struck: struck ones are left out and counted."""
+def take(runs: Iterable[Run], place: tuple[int, int], found: SheetExtras, *, broken: bool = False) -> None:
+    """Record a cell's text if runs of it are superscript or struck: struck ones are left out and counted.
+
+    So is one with line breaks or tabs where calamine leaves these out (`broken`).
+    """
     runs = list(runs)
-    if not any(raised or struck for _, raised, struck in runs):
+    if not broken and not any(raised or struck for _, raised, struck in runs):
         return
     pieces = (
         RAISED + text if raised and starts_as_figure(text) else text for text, raised, struck in runs if not struck
