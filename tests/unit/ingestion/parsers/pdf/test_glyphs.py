@@ -12,7 +12,7 @@ from footnote.types.v1.document_pb2 import (
     WARNING_KIND_UNREADABLE_TEXT,
     ReadingWarning,
 )
-from footnote_ingestion.parsers.base import FURNITURE, BlockWriter, Limits
+from footnote_ingestion.parsers.base import FURNITURE, LIST_ITEM, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.pdf import listed
 from footnote_ingestion.parsers.pdf.parser import PdfParser
@@ -113,6 +113,33 @@ def test_any_other_glyph_is_shown_to_be_there(to: int, tmp_path: Path) -> None:
     blocks, (warning,) = read(tmp_path, made([lines("F1", [b"The sum of Q is 4 and Q5 is less."])], font, more))
     assert blocks[0].text == "The sum of \ufffd is 4 and \ufffd5 is less."
     assert (warning.kind, warning.count) == (WARNING_KIND_UNREADABLE_TEXT, 2)
+
+
+@pytest.mark.parametrize(
+    ("font", "code", "shown"),
+    [
+        ("Symbol", 0xF0B3, "≥"),
+        ("SymbolMT", 0xF0B3, "≥"),
+        ("ABCDEF+Wingdings-Regular", 0xF0E0, "→"),
+        ("ABCDEF+Wingdings2", 0xF050, "✓"),
+        ("Helvetica", 0xF0B3, "\uf0b3"),
+        ("Helvetica", 0xF0B7, "•"),
+    ],
+)
+def test_characters_of_symbol_fonts_are_read(font: str, code: int, shown: str, tmp_path: Path) -> None:
+    described, more = mapped(ord("A"), code)
+    described = described.replace(b"/Helvetica", b"/%s" % font.encode())
+    content = lines("F1", [b"A"]) + b" " + lines("F2", [b"5 mg of it are the dose."], 680)
+    blocks, _ = read(tmp_path, made([content], described, more))
+    assert " ".join(block.text for block in blocks) == f"{shown} 5 mg of it are the dose."
+
+
+def test_bullets_of_symbol_fonts_begin_items(tmp_path: Path) -> None:
+    font, more = mapped(ord("~"), 0xF0B7)
+    texts = [b"The following rules hold for all members of the club who live in this town:"]
+    texts += [b"~ Children under the age of ten do not pay anything at all if they come al%d" % at for at in range(3)]
+    blocks, _ = read(tmp_path, made([lines("F1", texts)], font, more))
+    assert [block.text[:10] for block in blocks if block.kind == LIST_ITEM] == ["• Children"] * 3
 
 
 def test_soft_hyphens_that_are_drawn_stay(tmp_path: Path) -> None:

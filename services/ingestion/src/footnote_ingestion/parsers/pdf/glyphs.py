@@ -19,11 +19,13 @@ from footnote_ingestion.parsers.tables import looks_numeric
 UNKNOWN = "\ufffd"
 MINUS = "\u2212"
 HYPHEN = "\ufffe"
-_STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\ufffe\uffff]|\r(?!\n)|(?<!\r)\n")
+_STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\uf020-\uf0ff\ufffe\uffff]|\r(?!\n)|(?<!\r)\n")
 # Codes of T1, the "Cork" encoding of TeX's fonts, which fonts without character names use.
 _CORK = {"\x10": "“", "\x11": "”", "\x12": "„", "\x15": "–", "\x16": "—", "\x1b": "ﬀ", "\x1c": "ﬁ", "\x1d": "ﬂ",
          "\x1e": "ﬃ", "\x1f": "ﬄ"}  # fmt: skip
 _DASHES = {"\x96": "–", "\x97": "—"}  # Windows'
+_BULLETS = {"\uf0a7": "▪", "\uf0b7": "•", "\uf0d8": "➢", "\uf0fc": "✓"}
+_FONT_BYTES = 64
 _WORD = re.compile(r"[^\W\d_]+")
 _ENOUGH = 20
 """Number of words needed to distinguish text from a jumble of glyph numbers."""
@@ -37,6 +39,7 @@ class Glyphs:
 
     def __init__(self) -> None:
         self._box = [ctypes.c_double() for _ in range(4)]
+        self._font, self._flags = ctypes.create_string_buffer(_FONT_BYTES), ctypes.c_int()
         self.unknown = 0
         """Number of glyphs of the page that became U+FFFD, and that became a minus sign."""
         self.strokes = 0
@@ -58,6 +61,8 @@ class Glyphs:
 
     def _sign(self, text_page: object, found: re.Match[str]) -> str:
         index = found.start()
+        if "\uf020" <= found[0] <= "\uf0ff":
+            return self._symbol(text_page, index, found[0])
         if pdfium.FPDFText_IsHyphen(text_page, index) == 1:
             return HYPHEN
         if pdfium.FPDFText_IsGenerated(text_page, index) == 1:
@@ -78,6 +83,16 @@ class Glyphs:
             return MINUS
         self.unknown += 1
         return UNKNOWN
+
+    def _symbol(self, text_page: object, index: int, char: str) -> str:
+        """Return the character of a symbol font, which is by its place in the font; of other fonts only bullets."""
+        from footnote_ingestion.parsers.office.symbols import in_font  # for such files alone, since it loads lxml
+
+        pdfium.FPDFText_GetFontInfo(text_page, index, self._font, _FONT_BYTES, self._flags)
+        font = self._font.value.decode("latin-1").rpartition("+")[2].lower()
+        font = font.removesuffix("-regular").removesuffix("mt").replace("wingdings2", "wingdings 2")
+        known = in_font(char, font)
+        return _BULLETS.get(char, char) if known == char else known
 
     def _by_encoding(self, text_page: object, found: re.Match[str]) -> str | None:
         """Return a code's character in the encoding of TeX's fonts, or in Windows'."""
