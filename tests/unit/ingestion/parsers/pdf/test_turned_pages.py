@@ -11,9 +11,11 @@ import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.locator_pb2 import Box
 from footnote_ingestion.parsers.base import FURNITURE, HEADING, BlockWriter, Limits
+from footnote_ingestion.parsers.ocr import TextLine
 from footnote_ingestion.parsers.pdf.parser import PdfParser
+from footnote_ingestion.parsers.pdf.scans import shown
 from fpdf import FPDF
-from pypdf.generic import RectangleObject
+from pypdf.generic import ArrayObject, NameObject, NumberObject, RectangleObject
 from support.drawn_tables import read as drawn
 from support.drawn_tables import ruled
 
@@ -154,3 +156,23 @@ def test_type_of_a_negative_size_may_be_upright(tmp_path: Path) -> None:
     pdf._out("\n".join(["/F1 -20 Tf BT -1 0 0 -1 60 740 Tm (The plan) Tj ET", "/F1 -12 Tf", *text]))
     first, *_ = read(bytes(pdf.output()), tmp_path)
     assert (first.kind, first.text) == (HEADING, "The plan")
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+@pytest.mark.parametrize("box", [(50, 60, 500, 700), (500, 700, 50, 60), (-40, -30, 900, 900)])
+def test_a_place_on_a_page_is_found_in_its_picture(
+    degrees: int, box: tuple[int, int, int, int], tmp_path: Path
+) -> None:
+    pdf = FPDF(unit="pt", format=(600, 800))
+    pdf.add_page()
+    pdf.rect(200, 460, 50, 40, style="F")
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(bytes(pdf.output())))
+    writer.pages[0][NameObject("/CropBox")] = ArrayObject(NumberObject(edge) for edge in box)
+    writer.pages[0].rotate(degrees)
+    writer.write(tmp_path / "cropped.pdf")
+    (page,) = shown(tmp_path / "cropped.pdf", [1])
+    area = (202.0, 302.0, 248.0, 338.0)
+    found = page.cut(area)
+    assert found.getextrema() == (0, 0)
+    line = page.placed(TextLine("ink", (0, 0, found.width, found.height), []), area)
+    assert line.box == pytest.approx(area, abs=0.8)

@@ -18,6 +18,7 @@ from footnote_ingestion.parsers.ocr import (
     recognise,
     turned_back,
 )
+from footnote_ingestion.parsers.pdf.hidden import shown_area
 
 _DOTS_PER_INCH = 200
 # Put before files without a valid one; PDFium then searches for the objects.
@@ -87,7 +88,7 @@ def shown(path: Path, numbers: Sequence[int]) -> Iterator[Shown]:
             page = document[number - 1]
             picture, scale = _picture(page)
             # The picture shows the page as rotated for reading, and places count from its crop box.
-            left, bottom, right, top = page.get_cropbox()
+            left, bottom, right, top = shown_area(page)
             turned = page.get_rotation()
             page.close()
             yield Shown(picture, scale, turned, (right - left, top - bottom), (left, bottom))
