@@ -29,3 +29,16 @@ ORDERING = {
     "zh": "前 后 比 或 别",
 }
 """Words by which it orders in time, adds or compares; many have other meanings beside."""
+CONDITIONAL = {
+    "en": "if when whenever",
+    "fr": "si s'il s'ils lorsque quand",
+    "de": "wenn falls sofern",
+    "es": "si cuando",
+    "it": "se quando",
+    "pt": "se quando caso",
+    "nl": "als indien wanneer",
+    "pl": "jesli jezeli gdy",
+    "ru": "если когда",
+    "ar": "إذا",
+}
+"""Words that begin a condition; what it denies is not what the rest of the sentence says."""

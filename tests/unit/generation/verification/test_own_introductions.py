@@ -75,3 +75,51 @@ def test_an_ordinary_introduction_leaves_an_item_confirmed(lead: str) -> None:
     assert supported(source, f"{lead}\n\n1. Wait until the lamp turns green [1].", "How is it done?")
     german = "Halten Sie den roten Knopf zehn Sekunden lang. Warten Sie, bis die Lampe grün wird."
     assert supported(german, f"{lead}\n\n1. Warten Sie, bis die Lampe grün wird [1].", "Wie geht es?")
+
+
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("Which of these statements are not true?", "These statements are not true:"),
+        ("Which rules do not apply to members?", "Rules that do not apply to members:"),
+        ("What is no longer valid?", "No longer valid:"),
+        ("What isn't covered if it rains?", "Not covered if it rains:"),
+        ("What holds only for members?", "Only for members:"),
+        ("What changed before 2020?", "Before 2020:"),
+    ],
+)
+def test_a_question_excuses_no_denial_and_no_date(question: str, lead: str) -> None:
+    assert not supported(SHOP, f"{lead}\n- Furniture costs 45 EUR [1].", question)
+
+
+@pytest.mark.parametrize(
+    ("source", "question", "answer"),
+    [
+        ("Gift cards cannot be returned.", "What can't I return?",
+         "These items cannot be returned:\n- Gift cards cannot be returned [1]."),
+        ("Geschenke sind nicht versichert.", "Was ist nicht versichert?",
+         "Nicht versichert:\n- Geschenke sind nicht versichert [1]."),
+        ("The policy does not cover:\nDamage by fire.\nDamage by storm is excluded.", "What is not covered?",
+         "Not covered:\n- Damage by storm is excluded [1]."),
+        ("A lamp shows it. Check the power cable.", "What if the device doesn't start?",
+         "If the device does not start:\n- Check the power cable [1]."),
+        ("Fill in the form. Pack the item.", "What do I do before returning an item?",
+         "Before returning an item:\n- Fill in the form [1]."),
+        ("The small one costs 30 EUR. The big one costs 90 EUR.", "Which cost at most 45 EUR?",
+         "These cost at most 45 EUR:\n- The small one costs 30 EUR [1]."),
+    ],
+)  # fmt: skip
+def test_what_the_place_denies_too_and_the_conditions_asked_for_turn_nothing(
+    source: str, question: str, answer: str
+) -> None:
+    assert supported(source, answer, question)
+
+
+def test_another_denial_at_the_place_excuses_none() -> None:
+    assert not supported(
+        "Gift cards are refundable, but not in cash.",
+        "Not refundable:\n- Gift cards are refundable, but not in cash [1].",
+        "What is not refundable?",
+    )
+    listed = "Not included:\nBreakfast.\n\nPrices. Furniture costs 45 EUR."
+    assert not supported(listed, "Not included:\n- Furniture costs 45 EUR [1].", "What is not included?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_text.lexical import fold
 from footnote_text.sentences import QUESTION_MARKS
 from footnote_text.stopwords import STOP_WORDS
+from footnote_text.turning import CONDITIONAL
 
 from footnote_generation.language import text_language
 from footnote_generation.language.quantities import Quantity, find
@@ -68,8 +70,7 @@ def judge(
     """Return the verdict without a verifier; `lead` introduces the statement, `named` is the place that it names.
 
     `mark` is that of the statement's list item; `spoken` means that it is part of a longer quotation of the answer.
-    What confirms the statement alone counts only if `lead` has nothing that may turn it and that neither the `question`
-    nor the headings there have.
+    What confirms the statement alone counts only if `lead` has nothing that may turn it, see `_may_turn`.
     """
     if not evidence.text.strip():
         return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, ClaimIssue(CLAIM_REASON_SOURCE_EMPTY), settled=True)
@@ -124,26 +125,40 @@ def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int
     """Return whether an answer's own introduction of a list may deny, narrow or date what is quoted.
 
     It may by a word that does so, by a picture that denies, and by a number or name that the source has not; not by
-    words of the question, of the source's title, and of the headings above the place. A single digit or a bare number
-    before a word only counts: "Step 1", "12 options".
+    words of the source's title and of the headings above the place, nor where the place denies the same. The question
+    excuses names, limits, times without a number, other numbers, and what is denied in a condition. A single digit or a
+    bare number before a word only counts: "Step 1", "12 options".
     """
     above = (part.heading for part in evidence.index.parts if part.start < span[1] and span[0] < part.end)
     columns = (text for row in evidence.rows for cell in row.cells if cell.start == span[0] for text in cell.headers)
-    said = [*folded(tokens(" . ".join([question, *columns]))), *evidence.names]
+    said = [*folded(tokens(" . ".join(columns))), *evidence.names]
     known = {fold(word)[:ROOT] for word in (*said, *(token.text for heading in above for token in heading))}
     language = text_language.of(lead, evidence.language) or evidence.language or "en"
     found = tokens(lead, evidence.decimal)
     if any(unicodedata.category(token.text[0]) == "So" for token in found):
         return True
-    words = [fold(word) for token in found for word in token.text.replace("n't", " not").split()]
-    turning = lead_ins.turning(language)
-    for size in {len(phrase) for phrase in turning}:
+    words = _parted(lead)
+    asked = {word[:ROOT] for word in _parted(question)}
+    held = {one[1:] for one in _denied(_parted(_introduced(evidence.text, span)), language) if one[2]}
+    conditions = CONDITIONAL.get(language, "").split()
+    condition = next((at for at, word in enumerate(words) if word in conditions), len(words))
+    for at, word, denied in _denied(words, language):
+        excused = word[:ROOT] in known or (word[:ROOT] in asked and at > condition)
+        if not excused and (word, denied) not in held:
+            return True
+    is_dated = False
+    bounds = lead_ins.bounds(language)
+    for size in {len(phrase) for phrase in bounds}:
         for end in range(size, len(words) + 1):
             phrase = tuple(words[end - size : end])
-            if end + turning.get(phrase, len(words)) <= len(words) and not known.issuperset(w[:ROOT] for w in phrase):
-                return True
+            beginnings = {word[:ROOT] for word in phrase}
+            if end + bounds.get(phrase, len(words)) <= len(words) and not beginnings <= known:
+                if not beginnings <= asked:
+                    return True
+                is_dated = is_dated or bounds[phrase] > 0
     stated = [one for one in find(lead, language) if not one.spelled and not _counts(one, lead)]
-    if stated and values.missing(stated, [*evidence.quantities, *find(question, language)]):
+    given = () if is_dated else find(question, language)
+    if stated and values.missing(stated, [*evidence.quantities, *given]):
         return True
     common = STOP_WORDS.get(language, frozenset())
     if language != evidence.language or common.isdisjoint(folded(found)):
@@ -152,6 +167,31 @@ def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int
     written = [token.text for token in found if token.text[0].isalpha() and token.text.casefold() not in common]
     is_title = all(word[0].isupper() for word in written)
     return not is_title and bool(weighing.unknown_name(lead, language, evidence.words | roots(question)))
+
+
+def _parted(text: str) -> list[str]:
+    """Return the folded words of a text; "don't" and "cannot" are two."""
+    said = (token.text.replace("n't", " not").replace("cannot", "can not") for token in tokens(text))
+    return [fold(word) for one in said for word in one.split()]
+
+
+def _denied(words: Sequence[str], language: str) -> Iterator[tuple[int, str, str]]:
+    """Yield where a word denies or restricts, the word, and how the next one begins that says more, "" for none."""
+    limits, idle = lead_ins.limiting(language)
+    denied = ""
+    for at in range(len(words) - 1, -1, -1):
+        if words[at] in limits:
+            yield at, words[at], denied
+        elif words[at] not in idle:
+            denied = words[at][:ROOT]
+
+
+def _introduced(text: str, span: tuple[int, int]) -> str:
+    """Return the text at a place, after the source's own line that introduces the list with it, if one does."""
+    before = text[: span[0]]
+    colon = max(before.rfind(":\n"), before.rfind("：\n"))
+    near = colon >= 0 and "\n\n" not in before[colon:].strip(":：\n")
+    return (before[before.rfind("\n", 0, colon) + 1 : colon] if near else "") + "\n" + text[span[0] : span[1]]
 
 
 def _counts(number: Quantity, text: str) -> bool:

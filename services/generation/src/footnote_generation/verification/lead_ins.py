@@ -65,16 +65,12 @@ def says_something(language: str) -> frozenset[str]:
 
 
 @cache
-def turning(language: str) -> Mapping[tuple[str, ...], int]:
-    """Return the phrases, folded, by which a line may deny, limit or date what follows it, and the words after each.
+def bounds(language: str) -> Mapping[tuple[str, ...], int]:
+    """Return the phrases, folded, by which a line may limit or date what follows it, and the words after each.
 
-    Those that deny or limit in other languages are among them, unless they are common words of this one. A time has a
-    word after it: at the end of a line "vor" is part of a German verb.
+    A time has a word after it: at the end of a line "vor" is part of a German verb.
     """
-    usual = {fold(word) for word in (*_common(language), *glues().get(language, ()))}
-    own = set(LIMITING.get(language, "").split())
-    limits = own.union(*(words.split() for words in LIMITING.values()))
-    found: dict[tuple[str, ...], int] = {(fold(word),): 0 for word in limits if word in own or fold(word) not in usual}
+    found: dict[tuple[str, ...], int] = {}
     if language in locales.codes():
         known = locales.choose(language)
         # "Nach" in German presents too: "nach der Anleitung gilt".
@@ -84,6 +80,19 @@ def turning(language: str) -> Mapping[tuple[str, ...], int]:
             split = (tuple(map(fold, folded(tokens(phrase)))) for phrase in phrases)
             found.update((phrase, after) for phrase in split if not idle.issuperset(phrase))
     return found
+
+
+@cache
+def limiting(language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that deny or restrict, folded, and those with all common words of a language.
+
+    Those of other languages are among them, unless they are common words of this one.
+    """
+    usual = {fold(word) for word in (*_common(language), *glues().get(language, ()))}
+    own = set(LIMITING.get(language, "").split())
+    limits = own.union(*(words.split() for words in LIMITING.values()))
+    found = frozenset(fold(word) for word in limits if word in own or fold(word) not in usual)
+    return found, found | usual
 
 
 @cache
