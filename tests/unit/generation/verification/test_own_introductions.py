@@ -6,6 +6,7 @@ import pytest
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, Source
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
+from footnote_text import locales
 
 SHOP = "# Delivery\n\nFurniture costs 45 EUR. Returns are sent by post.\n\nThe policy covers:\n- Damage by fire.\n"
 LADEN = "Die Lieferung kostet 45 EUR. Rückgaben kommen per Post."
@@ -123,3 +124,29 @@ def test_another_denial_at_the_place_excuses_none() -> None:
     )
     listed = "Not included:\nBreakfast.\n\nPrices. Furniture costs 45 EUR."
     assert not supported(listed, "Not included:\n- Furniture costs 45 EUR [1].", "What is not included?")
+
+
+@pytest.mark.parametrize("code", locales.codes())
+def test_the_built_in_answerers_notice_turns_nothing(code: str) -> None:
+    """The line says what it does not do: "I find passages and do not draw up lists; …"."""
+    notices = locales.choose(code).finder.model_dump()
+    for name in ("total", "comparison", "list", "summary", "yes_no", "steps"):
+        assert supported(SHOP, f"{notices[name]}\n\n- Furniture costs 45 EUR [1].\n- Returns are sent by post [1].")
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "Gift cards are never refunded. For all else these rules apply:",
+        "The documents do not name a price for Sweden. They say the following:", "▼ Details:", "🔽 Here are the steps:",
+    ],
+)  # fmt: skip
+def test_only_the_last_sentence_of_a_line_introduces_and_arrows_turn_nothing(lead: str) -> None:
+    assert supported(SHOP, f"{lead}\n- Furniture costs 45 EUR [1].")
+    assert supported(SHOP, "Gifts are never refunded. The policy covers:\n- Damage by fire [1].")
+    assert not supported(SHOP, f"{lead} What follows is not true:\n- Furniture costs 45 EUR [1].")
+
+
+@pytest.mark.parametrize("lead", ["According to", "Laut", "Selon", "Según", "Secondo", "Volgens", "根据"])
+def test_a_line_that_only_names_a_footnote_introduces(lead: str) -> None:
+    assert supported(SHOP, f"{lead} [1]:\n- Furniture costs 45 EUR [1].")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,18 +23,20 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_SOURCE_EMPTY,
     CLAIM_REASON_TOO_LONG,
 )
+from footnote_text import sentences
 from footnote_text.lexical import fold
 from footnote_text.sentences import QUESTION_MARKS
 from footnote_text.stopwords import STOP_WORDS
 from footnote_text.turning import CONDITIONAL
 
 from footnote_generation.language import text_language
+from footnote_generation.language.phrases import is_finder_notice
 from footnote_generation.language.quantities import Quantity, find
 from footnote_generation.verification import cells, lead_ins, quoted, values, weighing
 from footnote_generation.verification.cells import Named, without_places
 from footnote_generation.verification.evidence import ROOT, Evidence, roots
 from footnote_generation.verification.explanations import NONE, ClaimIssue
-from footnote_generation.verification.normalised import folded, tokens
+from footnote_generation.verification.normalised import denies, folded, tokens
 
 # Shares of true statements among unconfirmed ones, by the share of their words in the source's most similar part.
 # tests/bench/test_bench_likeness.py fits and prints them.
@@ -80,9 +81,11 @@ def judge(
         return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_TOO_LONG), settled=True)
     plain = without_places(statement, evidence.source)
     ways = _ways(plain, evidence)
-    introduced = [f"{lead} {plain}"] if lead else []
-    # Without "According to the manual,".
-    introduction = _ways(introduced[0], evidence)[-1][: -len(plain) or None] if lead else ""
+    last = lead[sentences.split(lead)[-1][0] :] if lead.strip() else ""
+    introduced = [f"{one} {plain}" for one in dict.fromkeys((lead, last)) if one]
+    # Without "According to the manual,". The built-in answerer's notice says what it does, not what holds.
+    is_notice = is_finder_notice(last)
+    introduction = "" if is_notice or not last else _ways(introduced[-1], evidence)[-1][: -len(plain) or None]
 
     def turned(span: tuple[int, int]) -> bool:
         return bool(introduction) and _may_turn(introduction, question, evidence, span)
@@ -135,7 +138,7 @@ def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int
     known = {fold(word)[:ROOT] for word in (*said, *(token.text for heading in above for token in heading))}
     language = text_language.of(lead, evidence.language) or evidence.language or "en"
     found = tokens(lead, evidence.decimal)
-    if any(unicodedata.category(token.text[0]) == "So" for token in found):
+    if any(denies(token.text[0]) for token in found):
         return True
     words = _parted(lead)
     asked = {word[:ROOT] for word in _parted(question)}

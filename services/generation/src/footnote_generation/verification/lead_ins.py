@@ -167,7 +167,8 @@ def _lead(stated: Sequence[Token], text: str, names: frozenset[str]) -> int:
         if plain[: len(before)] != before:
             continue
         begin = len(before)
-        if before and not after and text[stated[begin - 1].end : stated[begin].start].strip()[:1] in {",", "，"}:
+        rest = stated[begin : begin + 1]
+        if before and not after and rest and text[stated[begin - 1].end : rest[0].start].strip()[:1] in {",", "，"}:
             best = max(best, begin)  # a footnote took the source's place: "According to [1], …"
         for end in range(begin + 1, min(begin + _LONGEST, len(plain) - len(after) - 1) + 1):
             if plain[end : end + len(after)] != after:

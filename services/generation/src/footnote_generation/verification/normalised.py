@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,13 +43,8 @@ _SIGNS = frozenset("%％‰°&§@^~/")
 """Those that count although Unicode does not call them mathematical or money."""
 _TYPOGRAPHY = frozenset("|｜−∙⋅～™℠")
 """Symbols that are only another writing of a dash, a dot or the border of a cell, or a mark of rights."""
-_SAYING = (
-    {"BALLOT"},
-    {"MULTIPLICATION"},
-    {"CROSS", "MARK"},
-    {"NO"},
-    {"THUMBS", "DOWN"},
-    {"WHITE", "SQUARE"},
+_DENYING = ({"BALLOT"}, {"MULTIPLICATION"}, {"CROSS", "MARK"}, {"NO"}, {"THUMBS", "DOWN"}, {"WHITE", "SQUARE"})
+_POINTING = (
     {"UP", "TRIANGLE"},
     {"DOWN", "TRIANGLE"},
     {"UPWARDS", "ARROW"},
@@ -128,8 +124,17 @@ def _says(picture: str) -> bool:
     """Return whether a picture is letters ("㎎"), denies or points up or down; "✅", "👉" and "★" only decorate."""
     if unicodedata.normalize("NFKC", picture) != picture:
         return True
+    return _is_named(picture, *_DENYING, *_POINTING)
+
+
+def denies(picture: str) -> bool:
+    """Return whether a character is a picture that denies or leaves open: "❌", "☐"."""
+    return unicodedata.category(picture) == "So" and _is_named(picture, *_DENYING)
+
+
+def _is_named(picture: str, *names: Set[str]) -> bool:
     words = set(unicodedata.name(picture, "").replace("-", " ").split())
-    return "CHECK" not in words and any(some <= words for some in _SAYING)
+    return "CHECK" not in words and any(some <= words for some in names)
 
 
 def _number(written: str, decimal: str) -> str:
