@@ -22,9 +22,9 @@ ORDERING = {
     "en": "before after since until between other than or versus besides but",
     "fr": "avant apres depuis jusqu entre autre autres que ou",
     "de": "vor nach seit bis zwischen andere anderen als oder",
-    "es": "antes despues desde hasta entre otro otros otra otras que o",
-    "it": "ne prima dopo da fino tra altri altro altre che o",
-    "pt": "antes depois desde ate entre outro outros outras que ou",
+    "es": "antes despues desde hasta entre otro otros otra otras que o menos",
+    "it": "ne prima dopo da fino tra altri altro altre che o meno",
+    "pt": "antes depois desde ate entre outro outros outras que ou menos",
     "nl": "voor na sinds tot tussen andere dan of",
     "zh": "前 后 比 或 别",
 }

@@ -38,6 +38,8 @@ PLANTS = "Site;Country;Ammonia;Steel\nUlm;Germany;20;3\nBonn;Germany;5;\nLille;F
 PIB = "Fecha,PIB\n2017,10\n2018,14\n2019,12\n2020,9\n"
 ISLES = "Year,Group,Births\n2019,Alba,5\n2019,Brio,6\n2020,Alba,7\n2020,Brio,1\n"
 CARS = "Name;Type;Weight\nAxo;Van;3900\nBex;Sedan;4000\nCid;Van;3000\nDor;Sedan;3100\n"
+SHOPS = "Tienda;Ventas\nNorte;10\nNorte;30\nSur;20\nSur;5\n"
+ZONES = "Station;Passengers 2019;Passengers 2020;Zone\nCedar;3000;10;2\nElm;2000;20;1\nOak;1500;30;1\n"
 
 
 @pytest.fixture
@@ -215,3 +217,47 @@ def test_rows_named_so_take_no_statement_each(tmp_path: Path, monkeypatch: pytes
     with opened(tmp_path, file="Town;Claims\n" + "".join(names) + "All gesamt;64\n") as (engine, _):
         assert total_rows(engine, engine.tables[0]).texts == ["All gesamt"]
     assert len(ran) < 10
+
+
+@pytest.mark.parametrize(("question", "locale"), [
+    ("¿Cuántas ventas menos hubo en el Sur que en el Norte?", "es"),
+    ("¿Cuántas ventas más hubo en el Norte que en el Sur?", "es"),
+    ("¿El Sur tiene menos ventas que el Norte?", "es"),
+    ("¿Qué tienda tiene menos ventas que el Norte?", "es"),
+    ("Total de ventas, menos el Norte", "es"),
+    ("¿Cuántas ventas tiene el Norte menos el Sur?", "es"),
+    ("Quante Ventas più o meno?", "it"),
+    ("Totale Ventas meno Norte", "it"),
+    ("O Sur tem menos Ventas do que o Norte?", "pt"),
+    ("Total de Ventas menos Norte", "pt"),
+])  # fmt: skip
+def test_less_that_subtracts_excepts_or_compares_is_no_lowest_row(compute: Compute, question: str, locale: str) -> None:
+    assert compute(SHOPS, question, locale) is None
+
+
+@pytest.mark.parametrize(("question", "locale", "said"), [
+    ("¿Cuál es la tienda con menos ventas?", "es", "Sur: 5"),
+    ("¿Qué tienda tiene menos ventas?", "es", "Sur: 5"),
+    ("Qual é a Tienda com menos Ventas?", "pt", "Sur: 5"),
+    ("Quale Tienda con meno Ventas?", "it", "Sur: 5"),
+    ("¿Cuál es la venta más alta del Norte?", "es", "Norte: 30"),
+    ("Ventas medias por tienda", "es", "- Norte: 20\n- Sur: 12.5"),
+    ("Ventas moyennes par Tienda", "fr", "- Norte: 20\n- Sur: 12.5"),
+    ("Ventas medie per Tienda", "it", "- Norte: 20\n- Sur: 12.5"),
+    ("Ventas médias por Tienda", "pt", "- Norte: 20\n- Sur: 12.5"),
+])  # fmt: skip
+def test_least_and_means_are_computed_in_romance_languages(
+    compute: Compute, question: str, locale: str, said: str
+) -> None:
+    table = SHOPS if "20" in said or "alta" in question else SHOPS.replace("Norte;30\n", "").replace("Sur;20\n", "")
+    found = compute(table, question, locale)
+    assert found is not None
+    assert found.text.endswith(said)
+    assert not found.doubts
+
+
+def test_a_column_that_is_asked_for_is_not_passed_over(compute: Compute) -> None:
+    assert compute(ZONES, "Which zone has the most passengers in 2019?", "en") is None
+    found = compute(ZONES, "Which station has the most passengers in 2019?", "en")
+    assert found is not None
+    assert found.text.endswith("Cedar: 3000")
