@@ -41,7 +41,11 @@ from footnote_ingestion.parsers.texts.html import HtmlParser
         ("T€", "T€", 3), ("(in T€)", "(in T€)", 3), ("Angaben in TEUR", "in TEUR", 3),
         ("Résultat (en k€)", "(en k€)", 3), ("(Figures in £m)", "(Figures in £m)", 6),
         ("Revenue in € million", "in € million", 6), ("Ergebnis (US$'000)", "(US$'000)", 3),
-        ("Accounts, in millions", "in millions", 6), ("(Yen in millions)", "(Yen in millions)", 6),
+        ("Accounts, in millions", "in millions", 6), ("Visits, in thousands of visits", "in thousands of visits", 3),
+        ("Sales in thousands of pounds", "in thousands of pounds", 3),
+        ("All figures in thousands of tonnes", "in thousands of tonnes", 3),
+        ("Alle Angaben in Tausend Tonnen", "in Tausend Tonnen", 3), ("金额(百万)", "(百万)", 6),
+        ("(Yen in millions)", "(Yen in millions)", 6),
         ("Chiffre d'affaires en milliers d'euros", "en milliers d'euros", 3),
         ("Production (thousand tonnes)", "(thousand tonnes)", 3),
         ("Sales, EUR million, except per share", "Sales, EUR million, except per share", 6),
@@ -61,7 +65,10 @@ def test_a_stated_magnitude_is_a_note(line: str, note: str, scale: int) -> None:
         "Courses and their fees in euros", "Travel costs up to €50 are refunded", "Budget in thousands (EUR)",
         "Offices (Thousand Oaks)", "Disasters (billion-dollar events)", "TOP MILLION", "(million-plus)",
         "Million Dollar Baby", "Millions of tourists", "Deaths (per million)", "Distances (in miles)",
-        "Offices in Thousand Oaks", "(Staff in Thousand Oaks)", "Courses in English, millions enrolled",
+        "Offices in Thousand Oaks", "Sales, in Thousand Oaks",
+        "(Staff in Thousand Oaks)", "Courses in English, millions enrolled",
+        "Used in thousands of schools", "Trusted in millions of homes", "Présent en milliers d'exemplaires",
+        "Presente en miles de hogares", "(used in thousands of schools)", "Sold in millions of copies, since 2019",
         "In 2023, millions of tourists came, except to Nice", "Fees in EUR, unless agreed otherwise",
     ],
 )  # fmt: skip
@@ -157,6 +164,32 @@ def columns_below(*lines: str) -> list[str]:
 def test_a_line_gives_its_table_no_currency_by_the_way() -> None:
     assert columns_below("Courses and their fees in euros") == ["", ""]
     assert columns_below("Courses (in thousands)") == ["", "scale: 3"]
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"),
+    [
+        ("Share %", "%"),
+        ("Growth in %", "%"),
+        ("Anteil in Prozent", "%"),
+        ("Price incl. 19 % VAT", ""),
+        ("Visitors", ""),
+    ],
+)
+def test_a_share_without_brackets_is_in_no_thousands(header: str, unit: str) -> None:
+    assert measure_of((header,), ("Table in thousands",), 3) == (Measure(unit=unit) if unit else Measure(scale=3))
+
+
+@pytest.mark.parametrize(
+    ("corner", "measure"),
+    [("Size (cm)", Measure()), ("(cm)", Measure(unit="cm")), ("Size, EUR million", Measure(currency="EUR", scale=6))],
+)
+def test_the_unit_of_a_corners_own_column_is_not_the_others(corner: str, measure: Measure) -> None:
+    blocks: list[Block] = []
+    rows = [[Cell(corner, head=True), Cell("Price", head=True)], [Cell("A4"), Cell("12")], [Cell("A3"), Cell("15")]]
+    write_table(rows, BlockWriter(blocks.append, Limits()))
+    part = next(block.table_part for block in blocks if block.table_part.columns)
+    assert part.columns[1].measure == measure
 
 
 def test_headers_of_an_empty_column_say_nothing_of_the_next_table() -> None:

@@ -11,9 +11,12 @@ from footnote.types.v1.table_pb2 import Measure
 from footnote_ingestion.parsers.numbers import CODES, CURRENCIES, SHORT_SCALES, UNITS
 
 _SCALES = (
-    (3, r"thousands?|tausend|tsd\.?|milliers?|miles(?! de millones)|migliaia|milhares|duizend(?:en)?|['’]000s?|000s"),
-    (6, r"millions?|mio\.?|millionen|millones|milioni|milhões|miljoen(?:en)?|mln\.?"),
-    (9, r"billions?|mrd\.?|milliarden?|milliards?|miliardi|miles de millones|miljard(?:en)?"),
+    (
+        3,
+        r"thousands?|tausend|tsd\.?|milliers?|miles(?! de millones)|migliaia|milhares|duizend(?:en)?|['’]000s?|000s|千",
+    ),
+    (6, r"millions?|mio\.?|millionen|millones|milioni|milhões|miljoen(?:en)?|mln\.?|百万"),
+    (9, r"billions?|mrd\.?|milliarden?|milliards?|miliardi|miles de millones|miljard(?:en)?|十亿|十億"),
 )  # "billones" and "bilhões" are left out: elsewhere they mean other powers
 _POWER = "|".join(f"(?P<p{power}>{words})" for power, words in _SCALES)
 _MONEY = rf"(?:[A-Z]{{0,2}}[€£$¥]|RMB|{'|'.join(map(re.escape, (*CURRENCIES, *sorted(CODES))))})"
@@ -36,10 +39,26 @@ _EXCEPT = re.compile(rf"\b(?:{_EXCEPTION})\b", re.I)
 _NEXT = rf"(?!(?:{_EXCEPTION})\b)[^\W\d_]+"
 _STATED = re.compile(
     rf"(?:^|(?:(?-i:{_MONEY})\s)?\b(?P<led>in|en|em|i)\s+)(?:{_LETTERS}|(?P<money>(?-i:{_MONEY})\s?)?(?:{_POWER})"
-    rf"(?:\s+(?:of |de |di |d['’]){_NEXT}(?:\s{_NEXT}){{0,2}}|\s+(?P<counted>(?-i:{_MONEY})|euros?|u\.s\. dollars)"
+    rf"(?:\s+(?:of |de |di |d['’])(?P<what>{_NEXT}(?:\s{_NEXT}){{0,2}})"
+    rf"|\s+(?P<counted>(?-i:{_MONEY})|euros?|u\.s\. dollars)"
     rf"|(?(led)(?P<free>(?:\s+{_NEXT}){{1,3}})|\s(?-i:[a-zß-ÿ]+)))?)(?=\s*(?:$|\s[-–—]|[,;:.]|(?:{_EXCEPTION})\b))",
     re.I,
 )
+_COINS = re.compile(
+    r"\b(?:euros?|dollars?|d[oó]lares|dollari|pounds?|libras?|sterline|pesos?|reais|francs?|franchi|yen|yuan|rupees|"
+    r"ro?ubles?|rand|lire|z[lł]ot(?:y|ys|ych)|kron(?:er|or|a))\b"
+    rf"|(?-i:{_MONEY})",
+    re.I,
+)
+"""Names of currencies, as they are counted in thousands."""
+_PERCENT = re.compile(r"(?<!\d)(?<!\d )(?:[%％]|\b(?:percent|per cent|prozent|pour cent|por ciento)\b)", re.I)
+_FIGURES = re.compile(
+    r"(?:[,;:(\[\-–—]|\b(?:amounts?|figures?|values?|numbers?|data|expressed|stated|presented|angaben|beträge|werte|zahlen|"
+    r"montants?|chiffres|données|exprimés?|importes?|cifras|datos|valores|expresad[oa]s?|importi|dati|valori|bedragen|"
+    r"cijfers))\Z",
+    re.I,
+)
+"""The end of what stands before a magnitude of a table's numbers: a mark, or a word for figures."""
 _LONGEST_UNIT, _LONGEST_NOTE = 24, 160
 _NAMED = {"us dollars": "USD", "u.s. dollars": "USD", "euros": "EUR", "euro": "EUR", "pounds sterling": "GBP"}
 _WORD_CURRENCY = re.compile(r"(?<![^\W\d_])(us dollars|u\.s\. dollars|euros?|pounds sterling)\b", re.I)
@@ -57,6 +76,8 @@ def measure_of(headers: Sequence[str], above: Sequence[str] = (), scale: int = 0
     for text in reversed(headers):
         found.scale = found.scale or _stated_scale(text[:300])
         _read(text[:300], found)
+        if not found.currency and _PERCENT.search(text[:300]):
+            found.unit = found.unit or "%"
         if found.unit:
             return found
     found.scale = found.scale or scale
@@ -66,6 +87,12 @@ def measure_of(headers: Sequence[str], above: Sequence[str] = (), scale: int = 0
         if found.currency and not found.scale and not is_open and _NAME.search(text[:300]) is None:
             found.scale = _stated_scale(text[:300])
     return found if found.ByteSize() else None
+
+
+def names_unit(text: str) -> bool:
+    """Return whether the words of a header name a unit that is no currency: "Size (cm)"."""
+    _read(text[:300], found := Measure())
+    return bool(found.unit)
 
 
 def is_note(text: str) -> bool:
@@ -99,8 +126,13 @@ def note_of(texts: Sequence[str]) -> tuple[str, int, int]:
 def _noted(text: str, *, whole: bool = False) -> re.Match[str] | None:
     """Return the magnitude that words in brackets, or a whole line, state of a table's numbers."""
     stated = _STATED.search(text)
-    if stated is None or (stated["free"] and stated.start()):  # "Offices in Thousand Oaks"
+    if stated is None:
         return None
+    before, what = text[: stated.start()].rstrip(), stated["what"]
+    is_apart = not before or _FIGURES.search(before) is not None
+    is_name = bool(before and stated["free"]) and _NAME.search(text) is not None
+    if is_name or (not is_apart and (stated["free"] or (what and _COINS.search(what) is None))):
+        return None  # "Offices in Thousand Oaks", "Used in thousands of schools"
     is_of_money = any(stated[one] for one in ("of", "sign", "money", "counted")) and stated.end() == len(text)
     if whole and not stated["led"] and not is_of_money:
         return None

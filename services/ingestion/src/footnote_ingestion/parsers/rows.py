@@ -10,7 +10,7 @@ from footnote.types.v1.table_pb2 import Cell, Table, TableColumn
 from footnote_text.a1 import column_letters, range_name
 
 from footnote_ingestion.parsers.base import TABLE_ROW, BlockWriter, Place
-from footnote_ingestion.parsers.measures import measure_of, note_of
+from footnote_ingestion.parsers.measures import is_note, measure_of, names_unit, note_of
 from footnote_ingestion.parsers.numbers import NOTHING, is_number
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, looks_like_year, row_text
 
@@ -147,6 +147,8 @@ class TableRows:
         self.said = (note, *said) if note else tuple(said)
         """What stands above it, for a part of it with other columns of names."""
         self._naming = naming
+        # "Size (cm)" names the unit of the sizes below it, "(cm)" that of the table.
+        corner = [text for text in corner if is_note(text) or not names_unit(text)]
         columns = []
         for at, path in enumerate(headers):
             measure = None if at in naming else measure_of(path, (*self.said, *corner), of_all)
