@@ -34,7 +34,8 @@ _MONTHS = frozenset(_MONTH_WORDS.split())
 _FUNCTION_WORDS = frozenset(word for words in STOP_WORDS.values() for word in words)
 _NUMBER_AND_BEFORE = re.compile(r"(?:(?<![^\W\d_])([^\W\d_]++)|\d{1,2}+\.)\s\d{1,2}\Z")
 _NEXT_WORD = re.compile(r"[^\W_]++")
-_CAPITALS = re.compile(r"[^\W\d_a-z](?:\.[^\W\d_a-z])++")
+_LETTERS = re.compile(r"[^\W\d_](?:\.[^\W\d_])++")
+_TIMES = frozenset({"a.m", "p.m"})
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
 _CLOSING = "\"'”’»›)]}】』」）"
 QUESTION_MARKS = ("?", "？", "؟")
@@ -74,7 +75,7 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
         return False
     if lowered in _ABBREVIATIONS and not following.isupper():
         return False
-    if "." in word and _goes_on(word, after):
+    if "." in word and _goes_on(word, text[max(0, start - len(word) - 2) : start - len(word)], after):
         return False
     if len(word) == 1 and word.isalpha() and word.isupper() and not _names_a_thing(text, start - 1, after):
         return False  # an initial: "J. Smith"
@@ -82,15 +83,17 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     return not (word.isdigit() and len(word) <= 3 and _begins_line(text, start - len(word)))
 
 
-def _goes_on(dotted: str, after: str) -> bool:
+def _goes_on(dotted: str, before: str, after: str) -> bool:
     """Return whether a capital after a dotted abbreviation begins no sentence: "the U.S. Navy", "11 a.m. PDT".
 
-    Capitals are an adjective before a name, unless a function word follows; small letters go on before capitals alone.
+    Capitals are an adjective before a name, unless a function word follows, or they are an apposition: "Washington,
+    D.C."; times, and small letters, go on before capitals alone.
     """
     found = _NEXT_WORD.match(after.lstrip(_OPENING))
     following = found[0] if found else ""
-    if _CAPITALS.fullmatch(dotted):
-        return following.lower() not in _FUNCTION_WORDS
+    if dotted.isupper() and _LETTERS.fullmatch(dotted) and dotted.lower() not in _TIMES:
+        is_apposition = dotted.lower() in _ABBREVIATIONS and before.rstrip().endswith(",")
+        return not is_apposition and following.lower() not in _FUNCTION_WORDS
     return dotted.lower() in _ABBREVIATIONS and len(following) > 1 and following.isupper()
 
 
