@@ -111,7 +111,7 @@ class Settings(BaseSettings):
     http_connections_per_peer: int = Field(
         default=128,
         ge=1,
-        description="Maximum HTTP connections of one address; behind a proxy, all have the proxy's address.",
+        description="Maximum HTTP connections of one address; idle ones make room. A proxy is one address.",
     )
     head_seconds: float = Field(
         default=10.0,

@@ -25,10 +25,11 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-@pytest.fixture
-async def opened() -> AsyncIterator[Open]:
+@pytest.fixture(params=[(3, 3 + 1), (9, 3)], ids=["in all", "of one address"])
+async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Open]:
     """Opens connections to a server that takes three."""
-    limits = Connections(most=3, most_per_peer=3 + 1, head_seconds=60, write_seconds=60)
+    most, most_per_peer = request.param
+    limits = Connections(most=most, most_per_peer=most_per_peer, head_seconds=60, write_seconds=60)
     server = HttpServer(application, "127.0.0.1", 0, limits, keep_alive_seconds=75)
     host, _, port = (await server.start()).rpartition(":")
     there: list[Streams] = []

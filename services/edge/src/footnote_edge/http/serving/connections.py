@@ -44,16 +44,17 @@ class Connections:
     """Connections between two requests, those that wait longest first."""
 
     def enter(self, peer: str) -> bool:
-        """Count a peer's connection; False if there are too many. Where there are many, the longest idle one closes."""
-        total = self.open.total()
-        if (
-            self.open[peer] >= self.most_per_peer
-            or total >= self.most + SPARE
-            or (total >= self.most and not self.idle)
-        ):
+        """Count a peer's connection; False if there are too many. Where there are many, the longest idle one closes.
+
+        Where the peer has as many as it may, that is one of its own.
+        """
+        total, own = self.open.total(), self.open[peer]
+        if total >= self.most + SPARE or own >= self.most_per_peer + SPARE:
             return False
-        if total >= self.most:
-            one = next(iter(self.idle))
+        if total >= self.most or own >= self.most_per_peer:
+            idle = (one for one in self.idle if one.peer == peer or own < self.most_per_peer)
+            if (one := next(idle, None)) is None:
+                return False
             del self.idle[one]
             one.make_room()
         self.open[peer] += 1
