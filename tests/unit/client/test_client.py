@@ -11,11 +11,14 @@ from typing import Any
 import grpc
 import pytest
 from footnote.client import AsyncClient, Client, KeyProblem, NotFound, ResourceExhausted, Retry, Unavailable
+from footnote.client.failures import Unreached
+from footnote.client.repeating import again
 from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1 import collections_pb2 as collections
 from footnote.edge.v1 import documents_pb2 as documents
 from footnote.edge.v1 import keys_pb2 as keys
 from footnote.edge.v1 import operations_pb2 as operations
+from footnote.edge.v1 import vectors_pb2 as vectors
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
 from footnote_kit import errors
 from footnote_kit.edge import METHODS
@@ -219,6 +222,22 @@ async def test_a_deletion_that_is_repeated_may_have_happened(both: Both, edge: E
     await both.call("documents", "DeleteDocument", request)
     assert [seen[1].allow_missing for seen in edge.seen] == [False, True]
     assert not request.allow_missing
+
+
+async def test_a_deletion_that_was_refused_or_names_several_says_what_is_missing(both: Both, edge: Edge) -> None:
+    edge.script["DeleteDocument"] = [BUSY, documents.DeleteDocumentResponse()]
+    await both.call("documents", "DeleteDocument", documents.DeleteDocumentRequest(document_id="d"))
+    edge.script["DeleteVectors"] = [DOWN, vectors.DeleteVectorsResponse()]
+    await both.call("vectors", "DeleteVectors", vectors.DeleteVectorsRequest(collection="c", ids=["a", "typo"]))
+    edge.script["DeleteCollection"] = [DOWN, BUSY, collections.DeleteCollectionResponse()]
+    await both.call("collections", "DeleteCollection", collections.DeleteCollectionRequest(collection="c"))
+    assert [seen[1].allow_missing for seen in edge.seen] == [False] * 5 + [True] * 2
+
+
+def test_a_deletion_that_reached_no_server_says_what_is_missing() -> None:
+    request = documents.DeleteDocumentRequest(document_id="d")
+    assert not again(request, Unreached("No server")).allow_missing
+    assert again(request, DOWN).allow_missing
 
 
 async def test_a_change_of_a_version_is_not_repeated(both: Both, edge: Edge) -> None:

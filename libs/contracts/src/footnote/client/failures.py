@@ -36,6 +36,10 @@ class Closed(FootnoteError):
         super().__init__("The client was closed.")
 
 
+class Unreached(Unavailable):
+    """No server took the call, so none has done anything."""
+
+
 class Unimplemented(FootnoteError):
     """The server does not know the call: it is older, or is not edge."""
 
@@ -68,7 +72,7 @@ def _of_transport(error: Any, address: str, begun: bool) -> FootnoteError | None
         text = (error.details() or "").lower()
         for signs, message, hint in _UNREACHABLE:
             if any(sign in text for sign in signs):
-                return Unavailable(message.format(address=address), metadata={"hint": hint})
+                return Unreached(message.format(address=address), metadata={"hint": hint})
         hint = "See whether it runs with: footnote health"
         return Unavailable(f"The connection to {address} was lost.", metadata={"hint": hint})
     if code is grpc.StatusCode.UNIMPLEMENTED:

@@ -20,6 +20,8 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 from google.protobuf.message import Message
 
+from footnote.client.failures import Unreached
+
 Request = TypeVar("Request", bound=Message)
 _REQUEST_ID, _ALLOW_MISSING, _ETAG, _TOLD_ONCE = "request_id", "allow_missing", "etag", "secret"
 _SAFE = (MethodOptions.NO_SIDE_EFFECTS, MethodOptions.IDEMPOTENT)
@@ -72,9 +74,15 @@ def _has_etag(request: Message) -> bool:
     return any(getattr(one, _ETAG, "") for one in (request, *inner))
 
 
-def again(request: Any) -> Any:
-    """Return the request of a further attempt: the first may have deleted already what is to be deleted."""
-    if not isinstance(request, Message) or _ALLOW_MISSING not in request.DESCRIPTOR.fields_by_name:
+def again(request: Any, failure: FootnoteError) -> Any:
+    """Return the request of a further attempt: the first may have deleted already what is to be deleted.
+
+    Not if it was refused or reached no server, nor where it names several things, since one of them may be wrong.
+    """
+    may_be_done = isinstance(failure, Unavailable) and not isinstance(failure, Unreached)
+    if not may_be_done or not isinstance(request, Message) or _ALLOW_MISSING not in request.DESCRIPTOR.fields_by_name:
+        return request
+    if any(field.is_repeated and len(value) > 1 for field, value in request.ListFields()):
         return request
     copy = type(request)()
     copy.CopyFrom(request)

@@ -327,7 +327,7 @@ class Channel(Transport):
                 except CallError as error:
                     failure, cause = failure_of(error, wiring.address), error
                 _wait(attempts, failure, cause)
-                sent = again(sent)
+                sent = again(sent, failure)
 
         return call
 
