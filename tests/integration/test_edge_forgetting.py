@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -17,9 +18,12 @@ from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.adapters.forgetting import ForgettingTable
 from footnote_edge.adapters.origins import OriginTable, row_key
 from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
+from footnote_edge.asking import storing
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.origins import Origin, of_sources
+from footnote_edge.conversations.withholding import Withholding
 from footnote_kit.degradations import degradation
+from footnote_kit.errors import NotFound
 from sqlalchemy import delete, event, func, make_url, select, text
 from support import postgres
 
@@ -156,6 +160,27 @@ async def test_a_row_that_is_deleted_ends_questions_asked_before_and_no_others(d
     assert (await origins.deleted(["two"]), await forgetting.sweep()) == (set(), [])
     await forgetting.rows("c", ["a"])
     assert await origins.gone(made_of, after) == {"a"}, "deleted once more"
+
+
+async def test_a_row_deleted_amid_a_store_leaves_rows_of_the_same_id_elsewhere(database: Database) -> None:
+    """Ids of rows are the callers' own: "a" of the other collection is another row."""
+    origins, forgetting, asked_at = OriginTable(database), ForgettingTable(database), datetime.now(UTC)
+    await forgetting.rows("c", ["a"])
+    answers = Answers(AnswerTable(database), None, 30)  # type: ignore[arg-type]  # nothing is read
+    for name, collections in (("mixed", ("c", "d")), ("other", ("d",))):
+        sources = [Source(document_id="a", collection_id=one) for one in collections]
+        message = ConversationMessage(id=name, text=f"text of {name}", sources=sources)
+        await answers.keep(SCOPE, message, of_sources(sources))
+    made_of, later = {Origin("c", "a"), Origin("d", "a")}, datetime.now(UTC)
+    jobs = SimpleNamespace(remove_forgotten_from_memory=lambda _: None)
+    withholding = Withholding(None, origins)  # type: ignore[arg-type]  # is not reached
+    tools = SimpleNamespace(withholding=withholding, forgetting=forgetting, jobs=jobs)
+    question: Any = SimpleNamespace(tools=tools, scope=SCOPE, asked_at=asked_at)
+    draft: Any = SimpleNamespace(origins=made_of)
+    with pytest.raises(NotFound):
+        await storing._check_again(question, draft)
+    assert await rows(database) == {"mixed": "", "other": "text of other"}
+    assert await origins.gone(made_of, later) == set(), "answers asked later may use the ids again"
 
 
 async def test_many_notes_are_written_and_dropped_in_short_transactions(database: Database) -> None:

@@ -73,6 +73,10 @@ class ForgettingTable:
         Callers may use the ids of rows again: only answers in progress are ended by their notes.
         """
         await self._note([row_key(collection_id, one) for one in ids])
+        return await self.rows_noted(collection_id, ids)
+
+    async def rows_noted(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
+        """Remove what `rows` has noted from answers stored since; ids in use again end no further answer."""
         named = and_(MessageOriginRow.collection_id == collection_id, MessageOriginRow.document_id.in_(ids))
         return await self._all(named, ids)
 

@@ -69,10 +69,14 @@ class OriginTable:
         """Return the ids of deleted documents and collections among the origins, and of rows deleted `since` then."""
         found = await self.noted(name for one in origins for name in (one.collection_id, one.document_id) if name)
         if since is not None:
-            rows = {row_key(one.collection_id, one.document_id): one.document_id for one in origins if one.document_id}
-            query = select(ForgottenRow.id).where(ForgottenRow.create_time >= since)
-            found |= {rows[one] async for (one,) in self._rows(query, ForgottenRow.id, rows)}
+            found |= {one.document_id for one in await self.rows_gone(origins, since)}
         return found
+
+    async def rows_gone(self, origins: Collection[Origin], since: datetime) -> set[Origin]:
+        """Return those origins that are rows with own vectors deleted `since` then."""
+        rows = {row_key(one.collection_id, one.document_id): one for one in origins if one.document_id}
+        query = select(ForgottenRow.id).where(ForgottenRow.create_time >= since)
+        return {rows[one] async for (one,) in self._rows(query, ForgottenRow.id, rows)}
 
     async def noted(self, ids: Iterable[str]) -> set[str]:
         """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""

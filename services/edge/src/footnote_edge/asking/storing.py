@@ -200,10 +200,8 @@ async def _check_again(question: Question, draft: Draft) -> None:
         return
     if refusal is not None:
         forgotten = await tools.forgetting.sweep()
-        gone = await tools.withholding.origins.gone(draft.origins, question.asked_at)
-        for one in draft.origins:
-            if one.document_id in gone:
-                forgotten += await tools.forgetting.rows(one.collection_id, [one.document_id])
+        for one in await tools.withholding.origins.rows_gone(draft.origins, question.asked_at):
+            forgotten += await tools.forgetting.rows_noted(one.collection_id, [one.document_id])
         tools.jobs.remove_forgotten_from_memory(forgotten)
         raise refusal
 

@@ -288,6 +288,9 @@ class Origins(Protocol):
     async def gone(self, origins: Collection[Origin], since: datetime | None = None) -> set[str]:
         """Return the ids of deleted documents and collections among the origins, and of rows deleted `since` then."""
 
+    async def rows_gone(self, origins: Collection[Origin], since: datetime) -> set[Origin]:
+        """Return those origins that are rows with own vectors deleted `since` then."""
+
     async def noted(self, ids: Iterable[str]) -> set[str]:
         """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
 
@@ -306,6 +309,9 @@ class Forgetting(Protocol):
 
     async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
         """Remove rows with own vectors, or documents of one collection, from every answer derived from them."""
+
+    async def rows_noted(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
+        """Remove what `rows` has noted from answers stored since; ids in use again end no further answer."""
 
     async def sweep(self) -> list[Forgotten]:
         """Remove origins that were deleted while an answer was written, and drop old notes."""
