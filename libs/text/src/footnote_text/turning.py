@@ -4,19 +4,21 @@ from __future__ import annotations
 
 LIMITING = {
     # A "t" alone is that of "don't" and "can't".
-    "en": "not t cannot no nor neither never none without except excluding only outside apart aside",
-    "fr": "pas ne n ni sans sauf hors excepte seulement uniquement dehors",
-    "de": "nicht kein keine keinen keiner keinem keines weder ohne ausser nur ausserhalb abgesehen",
-    "es": "no ni sin salvo excepto solo solamente fuera aparte",
-    "it": "non senza tranne eccetto solo soltanto fuori",
-    "pt": "nao nem sem exceto salvo so somente apenas fora",
-    "nl": "niet geen zonder behalve alleen slechts buiten",
+    "en": "not t cannot no nor neither never none nothing nobody nowhere without except excluding only outside apart "
+          "aside",
+    "fr": "pas ne n ni jamais rien aucun aucune sans sauf hors excepte seulement uniquement dehors",
+    "de": "nicht kein keine keinen keiner keinem keines weder nie niemals nichts niemand nirgends ohne ausser nur "
+          "ausserhalb abgesehen",
+    "es": "no ni nunca jamas nada nadie ningun ninguna ninguno tampoco sin salvo excepto solo solamente fuera aparte",
+    "it": "non mai niente nulla nessun nessuno nessuna neanche senza tranne eccetto solo soltanto fuori",
+    "pt": "nao nem nunca jamais nada ninguem nenhum nenhuma sem exceto salvo so somente apenas fora",
+    "nl": "niet geen nooit niets niemand nergens zonder behalve alleen slechts buiten",
     "pl": "nie bez oprócz poza prócz tylko",
     "ru": "не ни без кроме только вне",
     "ja": "非 未 除",
     "ar": "لا ليس ليست غير بدون سوى باستثناء",
     "zh": "不 没 无 非 未 除 只 仅",
-}
+}  # fmt: skip
 """Words by which a sentence denies, leaves out or restricts."""
 ORDERING = {
     "en": "before after since until between other than or versus besides but",

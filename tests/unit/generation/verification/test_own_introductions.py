@@ -26,7 +26,8 @@ def supported(source: str, answer: str, question: str = "What does delivery of f
         "The following is not true:", "For members only:", "**Not possible:**", "Until 2010:", "No furniture:",
         "不对：", "Class 12:", "These rules don't apply:", "Nur für Mitglieder:", "Sauf exception :", "❌ Myths:",
         "Under 45 USD:", "Before the season ends:", "For at least three chairs:",
-        "According to the handbook, this is not possible:",
+        "According to the handbook, this is not possible:", "Nothing of this is true:", "Nie erstattet:",
+        "Jamais remboursé :", "Nunca permitido:", "Niente di questo vale:",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("mark", ["-", "1."])
@@ -66,7 +67,7 @@ def test_a_name_that_the_source_has_not_leaves_an_item_unconfirmed() -> None:
         "The documents list the following benefits:", "Benefits include:", "Folgende Regeln gelten:",
         "Gehen Sie wie folgt vor:", "So setzen Sie das Gerät zurück:", "Laut Handbuch gilt:", "Voici les étapes :",
         "Please do the following:", "According to the handbook, the following applies:", "Here is the information:",
-        "The most important points are:", "**Step 1:**", "Nach der Anleitung gilt Folgendes:",
+        "The most important points are:", "**Step 1:**", "Nach der Anleitung gilt Folgendes:", "Das gilt im Mai:",
         "Los pasos son:", "Ecco i passaggi:", "Os passos são os seguintes:", "De stappen voor het apparaat:",
         "Oto kroki:", "Порядок действий:", "步骤如下：", "手順は次のとおりです：",
     ],

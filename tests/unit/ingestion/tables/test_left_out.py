@@ -105,6 +105,8 @@ def test_what_may_be_left_out_is_said(
     (GRANTS, "Total amount beyond Alba", "en"),
     (GRANTS, "Total amount outside of Alba", "en"),
     (GRANTS, "Total amount of all but Alba", "en"),
+    (GRANTS, "Summe Amount, die nie an Alba ging", "de"),
+    (GRANTS, "Total Amount jamais pour Alba", "fr"),
 ])  # fmt: skip
 def test_what_would_change_the_answer_is_not_left_out(compute: Compute, table: str, question: str, locale: str) -> None:
     assert compute(table, question, locale) is None

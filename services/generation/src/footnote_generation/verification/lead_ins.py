@@ -12,6 +12,7 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_text.stopwords import STOP_WORDS
 from footnote_text.turning import LIMITING
 
+from footnote_generation.language.cldr import writing
 from footnote_generation.verification.normalised import Token, folded, tokens
 
 _LONGEST = 8
@@ -86,9 +87,9 @@ def bounds(language: str) -> Mapping[tuple[str, ...], int]:
 def limiting(language: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words that deny or restrict, folded, and those with all common words of a language.
 
-    Those of other languages are among them, unless they are common words of this one.
+    Those of other languages are among them, unless they are common words or months of this one: "im Mai".
     """
-    usual = {fold(word) for word in (*_common(language), *glues().get(language, ()))}
+    usual = {fold(word) for word in (*_common(language), *glues().get(language, ()), *writing(language).months)}
     own = set(LIMITING.get(language, "").split())
     limits = own.union(*(words.split() for words in LIMITING.values()))
     found = frozenset(fold(word) for word in limits if word in own or fold(word) not in usual)
