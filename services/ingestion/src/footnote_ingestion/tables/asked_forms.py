@@ -168,8 +168,7 @@ class AskedForm(AskedSides):
             return self._share(form, asked, named=named)
         best = next((one for one in (HIGHEST, LOWEST) if one in asked), "")
         if best:
-            compares = self._compares(form, said[best])
-            found = None if compares else self._best(form, best, asked, by_header)
+            found = None if self._compares(form) else self._best(form, best, asked, by_header)
             if found is None:
                 return None
             others = {one: places for one, places in by_header.items() if one != found.key}
@@ -220,10 +219,14 @@ class AskedForm(AskedSides):
         repeats = len(named) == 1 and len(self._subject.values.get(named[0], ())) < self._subject.rows
         return named[0] if repeats and named[0] in self._subject.values else 0
 
-    def _compares(self, form: Form, place: int) -> bool:
-        """Return whether a text is named after "than", of which `place` or later is the first: "más ventas que A"."""
-        than = next((at for at in range(place, len(self._asked)) if self._between.get(self._asked[at]) == "than"), None)
-        return than is not None and any(self._starts.get(one, 0) > than for one in form.filters)
+    def _compares(self, form: Form) -> bool:
+        """Return whether two texts of a column stand on both sides of "than": "más ventas en A que en B"."""
+        than = [at for at, word in enumerate(self._asked) if self._between.get(word) == "than"]
+        columns = {one.column for one in form.filters if one.op == "="}
+        return any(
+            self._are_apart((self._starts.get(one) for one in form.filters if one.column == column), than)
+            for column in columns
+        )
 
     def _best(self, form: Form, best: str, asked: set[str], by_header: Mapping[int, set[int]]) -> Form | None:
         """Return the form of what is greatest or least: of rows, or of groups by their total, mean or number."""
