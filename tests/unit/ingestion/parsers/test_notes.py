@@ -43,6 +43,8 @@ from footnote_ingestion.parsers.texts.html import HtmlParser
         ("Revenue in € million", "in € million", 6), ("Ergebnis (US$'000)", "(US$'000)", 3),
         ("Accounts, in millions", "in millions", 6), ("Visits, in thousands of visits", "in thousands of visits", 3),
         ("Sales in thousands of pounds", "in thousands of pounds", 3),
+        ("Population in thousands of persons", "in thousands of persons", 3),
+        ("Población en miles de habitantes", "en miles de habitantes", 3),
         ("All figures in thousands of tonnes", "in thousands of tonnes", 3),
         ("Alle Angaben in Tausend Tonnen", "in Tausend Tonnen", 3), ("金额(百万)", "(百万)", 6),
         ("(Yen in millions)", "(Yen in millions)", 6),
@@ -181,12 +183,17 @@ def test_a_share_without_brackets_is_in_no_thousands(header: str, unit: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("corner", "measure"),
-    [("Size (cm)", Measure()), ("(cm)", Measure(unit="cm")), ("Size, EUR million", Measure(currency="EUR", scale=6))],
+    ("head", "measure"),
+    [
+        (("Size (cm)", "Price"), Measure()),
+        (("(cm)", "Price"), Measure(unit="cm")),
+        (("Size (cm)", "2019"), Measure(unit="cm")),
+        (("Size, EUR million", "Price"), Measure(currency="EUR", scale=6)),
+    ],
 )
-def test_the_unit_of_a_corners_own_column_is_not_the_others(corner: str, measure: Measure) -> None:
+def test_the_unit_of_a_corners_own_column_is_not_the_others(head: tuple[str, str], measure: Measure) -> None:
     blocks: list[Block] = []
-    rows = [[Cell(corner, head=True), Cell("Price", head=True)], [Cell("A4"), Cell("12")], [Cell("A3"), Cell("15")]]
+    rows = [[Cell(text, head=True) for text in head], [Cell("A4"), Cell("12")], [Cell("A3"), Cell("15")]]
     write_table(rows, BlockWriter(blocks.append, Limits()))
     part = next(block.table_part for block in blocks if block.table_part.columns)
     assert part.columns[1].measure == measure

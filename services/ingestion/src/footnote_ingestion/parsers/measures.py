@@ -44,14 +44,17 @@ _STATED = re.compile(
     rf"|(?(led)(?P<free>(?:\s+{_NEXT}){{1,3}})|\s(?-i:[a-zß-ÿ]+)))?)(?=\s*(?:$|\s[-–—]|[,;:.]|(?:{_EXCEPTION})\b))",
     re.I,
 )
-_COINS = re.compile(
+_COUNTED = re.compile(
     r"\b(?:euros?|dollars?|d[oó]lares|dollari|pounds?|libras?|sterline|pesos?|reais|francs?|franchi|yen|yuan|rupees|"
-    r"ro?ubles?|rand|lire|z[lł]ot(?:y|ys|ych)|kron(?:er|or|a))\b"
+    r"ro?ubles?|rand|lire|z[lł]ot(?:y|ys|ych)|kron(?:er|or|a)|tons|tonnes|toneladas|tonnellate|persons|inhabitants|"
+    r"habitants|habitantes|abitanti)\b"
     rf"|(?-i:{_MONEY})",
     re.I,
 )
-"""Names of currencies, as they are counted in thousands."""
-_PERCENT = re.compile(r"(?<!\d)(?<!\d )(?:[%％]|\b(?:percent|per cent|prozent|pour cent|por ciento)\b)", re.I)
+"""What statistics count in thousands: currencies, tonnes and persons."""
+_PERCENT = re.compile(
+    r"\A\s*[%％]|(?<!\d)(?<!\d )(?:[%％]|\b(?:percent|per cent|prozent|pour cent|por ciento))\s*\Z", re.I
+)
 _FIGURES = re.compile(
     r"(?:[,;:(\[\-–—]|\b(?:amounts?|figures?|values?|numbers?|data|expressed|stated|presented|angaben|beträge|werte|zahlen|"
     r"montants?|chiffres|données|exprimés?|importes?|cifras|datos|valores|expresad[oa]s?|importi|dati|valori|bedragen|"
@@ -131,7 +134,7 @@ def _noted(text: str, *, whole: bool = False) -> re.Match[str] | None:
     before, what = text[: stated.start()].rstrip(), stated["what"]
     is_apart = not before or _FIGURES.search(before) is not None
     is_name = bool(before and stated["free"]) and _NAME.search(text) is not None
-    if is_name or (not is_apart and (stated["free"] or (what and _COINS.search(what) is None))):
+    if is_name or (not is_apart and (stated["free"] or (what and _COUNTED.search(what) is None))):
         return None  # "Offices in Thousand Oaks", "Used in thousands of schools"
     is_of_money = any(stated[one] for one in ("of", "sign", "money", "counted")) and stated.end() == len(text)
     if whole and not stated["led"] and not is_of_money:

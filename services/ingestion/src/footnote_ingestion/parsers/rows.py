@@ -147,8 +147,9 @@ class TableRows:
         self.said = (note, *said) if note else tuple(said)
         """What stands above it, for a part of it with other columns of names."""
         self._naming = naming
-        # "Size (cm)" names the unit of the sizes below it, "(cm)" that of the table.
-        corner = [text for text in corner if is_note(text) or not names_unit(text)]
+        if not all(any(map(str.isdigit, path[-1])) for path in values if path):
+            # Beside "Price", "Size (cm)" names the unit of the sizes; beside "2019", or as "(cm)", that of the table.
+            corner = [text for text in corner if is_note(text) or not names_unit(text)]
         columns = []
         for at, path in enumerate(headers):
             measure = None if at in naming else measure_of(path, (*self.said, *corner), of_all)
