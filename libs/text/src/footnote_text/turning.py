@@ -33,14 +33,17 @@ ORDERING = {
 """Words by which it orders in time, adds or compares; many have other meanings beside."""
 CONDITIONAL = {
     "en": "if when whenever",
-    "fr": "si s'il s'ils lorsque quand",
+    "fr": "si s'il s'ils lorsque lorsqu'il lorsqu'ils lorsqu'elle lorsqu'elles quand",
     "de": "wenn falls sofern",
     "es": "si cuando",
     "it": "se quando",
-    "pt": "se quando caso",
+    "pt": "se quando",
     "nl": "als indien wanneer",
     "pl": "jesli jezeli gdy",
     "ru": "если когда",
     "ar": "إذا",
+    "zh": "如 若",
 }
 """Words that begin a condition; what it denies is not what the rest of the sentence says."""
+LACKING = frozenset(("without", "sans", "ohne", "sin", "senza", "sem", "zonder", "bez", "без"))
+"""Words that say only what is lacking: they narrow what is said, and deny none of it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,7 +28,7 @@ from footnote_text import sentences
 from footnote_text.lexical import fold
 from footnote_text.sentences import QUESTION_MARKS
 from footnote_text.stopwords import STOP_WORDS
-from footnote_text.turning import CONDITIONAL
+from footnote_text.turning import CONDITIONAL, LACKING
 
 from footnote_generation.language import text_language
 from footnote_generation.language.phrases import is_finder_notice
@@ -44,6 +45,8 @@ _LIKELIHOODS = ((0.0, 0.1), (0.5, 0.3), (1.0, 0.5))
 MAX_STATEMENT = 2000
 """Maximum characters of a checked statement; a longer one is not confirmed."""
 SURE, WRONG = 1.0, 0.0
+_FEWEST_OWN = 2  # words of a sentence that says something of its own
+_CLAUSE_END = re.compile(r"[,;](?=\s)|[，；、]")
 _SHOWN = 80  # characters shown of a place's text
 
 
@@ -81,7 +84,7 @@ def judge(
         return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_TOO_LONG), settled=True)
     plain = without_places(statement, evidence.source)
     ways = _ways(plain, evidence)
-    last = lead[sentences.split(lead)[-1][0] :] if lead.strip() else ""
+    last = _last(lead, evidence)
     introduced = [f"{one} {plain}" for one in dict.fromkeys((lead, last)) if one]
     # Without "According to the manual,". The built-in answerer's notice says what it does, not what holds.
     is_notice = is_finder_notice(last)
@@ -140,15 +143,9 @@ def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int
     found = tokens(lead, evidence.decimal)
     if any(denies(token.text[0]) for token in found):
         return True
-    words = _parted(lead)
-    asked = {word[:ROOT] for word in _parted(question)}
-    held = {one[1:] for one in _denied(_parted(_introduced(evidence.text, span)), language) if one[2]}
-    conditions = CONDITIONAL.get(language, "").split()
-    condition = next((at for at, word in enumerate(words) if word in conditions), len(words))
-    for at, word, denied in _denied(words, language):
-        excused = word[:ROOT] in known or (word[:ROOT] in asked and at > condition)
-        if not excused and (word, denied) not in held:
-            return True
+    if _denies(lead, question, language, known, _introduced(evidence.text, span)):
+        return True
+    words, asked = _parted(lead), {word[:ROOT] for word in _parted(question)}
     is_dated = False
     bounds = lead_ins.bounds(language)
     for size in {len(phrase) for phrase in bounds}:
@@ -170,6 +167,34 @@ def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int
     written = [token.text for token in found if token.text[0].isalpha() and token.text.casefold() not in common]
     is_title = all(word[0].isupper() for word in written)
     return not is_title and bool(weighing.unknown_name(lead, language, evidence.words | roots(question)))
+
+
+def _denies(lead: str, question: str, language: str, known: Set[str], there: str) -> bool:
+    """Return whether a line denies or restricts what neither `known` words nor the text `there` excuse.
+
+    The question excuses what it denies in a condition, up to the end of the clause, and what it says to be lacking.
+    """
+    asked = _parted(question)
+    held = {one[1:] for one in _denied(_parted(there), language) if one[2]}
+    held |= {one[1:] for one in _denied(asked, language) if one[2] and one[1] in LACKING}
+    begun, conditions = {word[:ROOT] for word in asked}, CONDITIONAL.get(language, "").split()
+    for words in map(_parted, _CLAUSE_END.split(lead)):
+        condition = next((at for at, word in enumerate(words) if word in conditions), len(words))
+        for at, word, denied in _denied(words, language):
+            is_excused = word[:ROOT] in known or (word[:ROOT] in begun and at > condition)
+            if not is_excused and (word, denied) not in held:
+                return True
+    return False
+
+
+def _last(lead: str, evidence: Evidence) -> str:
+    """Return the last sentence of a line, with those before it where it only points back: "These are:"."""
+    own, idle = 0, lead_ins.limiting(text_language.of(lead, evidence.language) or evidence.language or "en")[1]
+    for start, end in reversed(sentences.split(lead)):
+        own += sum(word not in idle for word in _parted(lead[start:end]))
+        if own >= _FEWEST_OWN:
+            return lead[start:]
+    return lead
 
 
 def _parted(text: str) -> list[str]:
