@@ -129,6 +129,7 @@ def test_a_run_that_was_killed_leaves_no_key_behind_for_good(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     address = origin.settings["url"]
     with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(120)
         origin.settings["url"] = f"ssh://git@127.0.0.1:{silent.getsockname()[1]}/repository"
         run = multiprocessing.get_context("fork").Process(target=lambda: asyncio.run(listed(origin)))
         run.start()

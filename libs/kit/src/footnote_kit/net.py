@@ -47,10 +47,10 @@ def _subscriber(host: str) -> str:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return host
+    if address.version == 6 and address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)  # first, since from Python 3.13 on it may be a loopback
     if address.version == 4 or address.is_loopback:
         return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
     return str(ipaddress.ip_network((address, 64), strict=False))
 
 
