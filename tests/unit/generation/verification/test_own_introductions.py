@@ -112,6 +112,8 @@ def test_a_question_excuses_no_denial_and_no_date(question: str, lead: str) -> N
          "If the device does not start:\n- Check the power cable [1]."),
         ("A lamp shows it. Check the power cable.", "Que faire lorsqu'il ne démarre pas ?",
          "Lorsqu'il ne démarre pas :\n- Check the power cable [1]."),
+        ("Drücken Sie den roten Knopf.", "Mein Gerät startet nicht",
+         "So gehen Sie vor, wenn das Gerät nicht startet:\n- Drücken Sie den roten Knopf [1]."),
         ("A lamp shows it. Check the power cable.", "How do I log in without a password?",
          "To log in without a password:\n- Check the power cable [1]."),
         ("Fill in the form. Pack the item.", "What do I do before returning an item?",

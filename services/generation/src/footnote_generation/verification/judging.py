@@ -145,17 +145,13 @@ def _may_turn(lead: str, question: str, evidence: Evidence, span: tuple[int, int
         return True
     if _denies(lead, question, language, known, _introduced(evidence.text, span)):
         return True
-    words, asked = _parted(lead), {word[:ROOT] for word in _parted(question)}
-    is_dated = False
-    bounds = lead_ins.bounds(language)
-    for size in {len(phrase) for phrase in bounds}:
-        for end in range(size, len(words) + 1):
-            phrase = tuple(words[end - size : end])
-            beginnings = {word[:ROOT] for word in phrase}
-            if end + bounds.get(phrase, len(words)) <= len(words) and not beginnings <= known:
-                if not beginnings <= asked:
-                    return True
-                is_dated = is_dated or bounds[phrase] > 0
+    is_dated, asked = False, {word[:ROOT] for word in _parted(question)}
+    for after, phrase in _bounds(lead, language):
+        beginnings = {word[:ROOT] for word in phrase}
+        if not beginnings <= known:
+            if not beginnings <= asked:
+                return True
+            is_dated = is_dated or after > 0
     stated = [one for one in find(lead, language) if not one.spelled and not _counts(one, lead)]
     given = () if is_dated else find(question, language)
     if stated and values.missing(stated, [*evidence.quantities, *given]):
@@ -212,6 +208,18 @@ def _denied(words: Sequence[str], language: str) -> Iterator[tuple[int, str, str
             yield at, words[at], denied
         elif words[at] not in idle:
             denied = words[at][:ROOT]
+
+
+def _bounds(lead: str, language: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the limits and times in a line, and how many words of its clause each has to have after it."""
+    bounds = lead_ins.bounds(language)
+    sizes = {len(phrase) for phrase in bounds}
+    for words in map(_parted, _CLAUSE_END.split(lead)):
+        for size in sizes:
+            for end in range(size, len(words) + 1):
+                phrase = tuple(words[end - size : end])
+                if end + (after := bounds.get(phrase, len(words))) <= len(words):
+                    yield after, phrase
 
 
 def _introduced(text: str, span: tuple[int, int]) -> str:

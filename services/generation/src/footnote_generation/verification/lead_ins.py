@@ -69,7 +69,7 @@ def says_something(language: str) -> frozenset[str]:
 def bounds(language: str) -> Mapping[tuple[str, ...], int]:
     """Return the phrases, folded, by which a line may limit or date what follows it, and the words after each.
 
-    A time has a word after it: at the end of a line "vor" is part of a German verb.
+    A time has a word after it: at the end of a clause "vor" is part of a German verb.
     """
     found: dict[tuple[str, ...], int] = {}
     if language in locales.codes():
