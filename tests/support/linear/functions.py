@@ -39,9 +39,8 @@ from footnote_generation.verification import wording as stated
 from footnote_generation.verification.evidence import Evidence
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.registry import make_chunker
-from footnote_ingestion.parsers import inside, parser_for, sniff
+from footnote_ingestion.parsers import inside, parser_for, sniff, symbols
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.office import symbols
 from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared, escaped_quotes
 from footnote_ingestion.parsers.texts import html
@@ -96,7 +95,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.tables.asked_numbers.number_of": lambda t: asked_numbers.number_of(t[:1] and f"1{t}", "de"),
     "footnote_ingestion.tables.currencies.names_currency": lambda t: currencies.names_currency.__wrapped__(t, "en"),
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
-    "footnote_ingestion.parsers.office.symbols.in_font": lambda t: symbols.in_font(t, "Symbol"),
+    "footnote_ingestion.parsers.symbols.in_font": lambda t: symbols.in_font(t, "Symbol"),
     "footnote_ingestion.parsers.sheets.escaped_quotes.with_doubled_quotes": lambda t: (
         escaped_quotes.with_doubled_quotes(t, ",", [["a", "b"]])
     ),

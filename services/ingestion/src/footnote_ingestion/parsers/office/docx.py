@@ -51,7 +51,7 @@ from footnote_ingestion.parsers.office.package import (
     xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
-from footnote_ingestion.parsers.office.symbols import read_symbol, read_text, warn_of_unknown
+from footnote_ingestion.parsers.symbols import read_symbol, read_text, warn_of_unknown
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))

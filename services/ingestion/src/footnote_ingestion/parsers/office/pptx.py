@@ -36,7 +36,7 @@ from footnote_ingestion.parsers.office.package import (
     xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
-from footnote_ingestion.parsers.office.symbols import in_font
+from footnote_ingestion.parsers.symbols import in_font
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _IMAGE = f"{_A}blip"

@@ -86,7 +86,7 @@ class Glyphs:
 
     def _symbol(self, text_page: object, index: int, char: str) -> str:
         """Return the character of a symbol font, which is by its place in the font; of other fonts only bullets."""
-        from footnote_ingestion.parsers.office.symbols import in_font  # for such files alone, since it loads lxml
+        from footnote_ingestion.parsers.symbols import in_font  # for such files alone, since it loads lxml
 
         pdfium.FPDFText_GetFontInfo(text_page, index, self._font, _FONT_BYTES, self._flags)
         font = self._font.value.decode("latin-1").rpartition("+")[2].lower()

@@ -244,8 +244,8 @@ class _Walker:
         ]
         if max((sum(cell.columns for cell in row) for row in rows), default=0) < 2 or len(rows) < 2:
             return False
-        named, head = node.css_first("caption"), node.css_first("thead")
-        caption = inline(text_of(named)) if named is not None else ""
+        title, head = node.css_first("caption"), node.css_first("thead")
+        caption = inline(text_of(title)) if title is not None else ""
         self._out.add(NOTE, caption, self._place)
         write_table(rows, self._out, self._place, len(head.css("tr")) if head is not None else 0, caption)
         self._leave_out_of(node)

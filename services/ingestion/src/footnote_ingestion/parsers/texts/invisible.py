@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from footnote_ingestion.parsers.base import BlockWriter, Place
 from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, STRUCK_LEFT_OUT
-from footnote_ingestion.parsers.office.symbols import in_font
+from footnote_ingestion.parsers.symbols import in_font
 
 _SIMPLE = re.compile(r"[a-zA-Z][\w-]*|[a-zA-Z]{0,20}[.#][\w-]{1,100}(?:[.#][\w-]{1,100})?")
 _NOTHING = re.compile(r"(?:0++(?:\.0*+)?|\.0++)(?:px|pt|em|rem|%)?")

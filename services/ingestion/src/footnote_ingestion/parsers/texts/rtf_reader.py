@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from footnote_ingestion.parsers.office.symbols import in_font
+from footnote_ingestion.parsers.symbols import in_font
 
 _TOKEN = re.compile(
     rb"\\([a-zA-Z]{1,32})(-?\d{1,9})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n\0]++|([^\\{}\r\n\0]++)|\\",
