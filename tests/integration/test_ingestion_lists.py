@@ -19,6 +19,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_ingestion.adapters.changes import alive
 from footnote_ingestion.adapters.listing import _beyond
+from footnote_ingestion.adapters.rows import BYTES
 from footnote_ingestion.adapters.schema import documents
 from footnote_ingestion.app import build
 from footnote_ingestion.model.values import ORDERS, Order
@@ -26,7 +27,7 @@ from footnote_kit.errors import InvalidArgument
 from footnote_kit.paging import Page
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.timestamp_pb2 import Timestamp
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.dialects import sqlite
 from support import postgres
 from support.ingestion_client import Client
@@ -210,6 +211,18 @@ async def test_lists_of_a_collection_are_read_from_an_index(served: Served, clie
         assert "USING INDEX" in plan, (name, plan)
         assert f"({name},id)<(?,?)" in plan, (name, plan)
         assert "TEMP B-TREE" not in plan, (name, plan)
+
+
+async def test_what_a_limit_counts_is_read_from_an_index_alone(served: Served) -> None:
+    path = served.runtime.data_dir / "ingestion" / "documents.db"
+    if not path.exists():
+        pytest.skip("PostgreSQL chooses by its statistics")
+    query = select(func.count(), func.sum(BYTES)).where(documents.c.tenant_id == "t", alive())
+    for narrowed in (query, query.where(documents.c.collection_id == "c")):
+        said = narrowed.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+        with closing(sqlite3.connect(path)) as connection:
+            plan = " ".join(row[-1] for row in connection.execute(f"explain query plan {said}"))
+        assert "COVERING INDEX documents_counted" in plan, plan
 
 
 async def test_a_zero_byte_of_a_caller_is_no_fault(client: Client) -> None:
