@@ -138,3 +138,20 @@ def test_a_stream_that_is_ended_before_it_begins_has_no_events(address: str) -> 
         stream = client.answers.Ask(AskRequest(question="slow"))
         stream.cancel()
         assert list(stream) == []
+
+
+async def test_another_task_ends_a_stream_and_nothing_else(address: str, edge: SlowEdge) -> None:
+    async with AsyncClient(address) as client:
+        stream = client.answers.Ask(AskRequest(question="slow"))
+
+        async def read() -> list[Any]:
+            return [item async for item in stream]
+
+        reading = asyncio.create_task(read())
+        assert await asyncio.to_thread(edge.began.wait, 10)
+        stream.cancel()
+        assert len(await asyncio.wait_for(reading, 10)) <= 1
+        assert await asyncio.to_thread(edge.cancelled.wait, 10)
+        again = client.answers.Ask(AskRequest(question="slow"))
+        await anext(aiter(again))
+        again.cancel()

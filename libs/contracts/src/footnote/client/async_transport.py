@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import Any, ParamSpec, Self, TypeVar
 
 import grpc
@@ -84,9 +84,54 @@ async def response(plain: Callable[..., Any], request: Any, timeout: float, meta
         raise await ending.of(error) from None
 
 
-async def responses(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> AsyncIterator[Any]:
+class Stream:
+    """The responses of a streamed call. Another task may `cancel` it: then the loop over it ends."""
+
+    def __init__(self, start: "Callable[[Stream], AsyncIterator[Any]]") -> None:
+        self._ended = asyncio.Event()
+        self._rpc: Any = None
+        self._items: Any = start(self)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await anext(self._items)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._ended.is_set()
+
+    def began(self, rpc: Any) -> None:
+        """Note the call under way, which a cancellation ends."""
+        self._rpc = rpc
+        if self.cancelled:
+            rpc.cancel()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, and no longer than until a cancellation."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+
+    def cancel(self) -> None:
+        """End the call, at once and for good."""
+        self._ended.set()
+        if self._rpc is not None:
+            self._rpc.cancel()
+
+    async def aclose(self) -> None:
+        """End the call; from the task that reads it."""
+        await self._items.aclose()
+
+
+async def responses(
+    plain: Callable[..., Any], request: Any, timeout: float, metadata: Any, began: Callable[[Any], None]
+) -> AsyncIterator[Any]:
     """Yield the responses of a streamed call, and cancel it at the end; raises CallError or Closed."""
     rpc = _begun(plain, request, timeout, metadata)
+    began(rpc)
     try:
         async for item in rpc:
             yield item

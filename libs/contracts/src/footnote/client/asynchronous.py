@@ -16,6 +16,7 @@ from footnote.client.asking import is_last, is_settled, question
 from footnote.client.async_transport import (
     CallError,
     Requests,
+    Stream,
     Transport,
     closing,
     each_off_the_loop,
@@ -26,7 +27,7 @@ from footnote.client.async_transport import (
     responses,
 )
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, Metadata, connection
-from footnote.client.failures import Unimplemented, failure_of
+from footnote.client.failures import Closed, Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.uploads import Content, Group, UploadResult, described, grouped, messages
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
@@ -61,7 +62,8 @@ class AsyncClient:
     `tenant` and `user` are only for servers without authentication. `timeout` and `stream_timeout` limit a call in
     seconds, retries included, unless the call sets its own. `ca_file`, `cert_file` and `key_file` are PEM files: the
     trusted authorities, and for mTLS the client's certificate and key. `headers` is called before each call and returns
-    further metadata. Each call of a stub takes `timeout` and `metadata`, which replaces entries of the same names.
+    further metadata. Each call of a stub takes `timeout` and `metadata`, which replaces entries of the same names. A
+    streamed one has `cancel`, for others than its reader: it ends the loop over it.
 
     The client connects at the first call. Failures are FootnoteErrors; that of a call whose client is closed is Closed.
     ValueError for contradictory options, and for a key, tenant or user that is not printable ASCII.
@@ -279,12 +281,14 @@ class AsyncClient:
         return Attempts(self.connection.retry, repeatable, seconds, endless=endless)
 
 
-async def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
+async def _wait(
+    attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None, sleep: Any = pause
+) -> None:
     """Wait before the next attempt; raise the failure if there is none."""
     seconds = attempts.pause(failure)
     if seconds is None:
         raise failure from (cause or failure.__cause__)
-    await pause(seconds)
+    await sleep(seconds)
 
 
 class AsyncChannel(Transport):
@@ -302,9 +306,9 @@ class AsyncChannel(Transport):
         """Return the callable of a method that streams its responses; retried only before the first response."""
         plain = self._plain.unary_stream(method, *args, **kwargs)
 
-        def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> AsyncIterator[Any]:
+        def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> Stream:
             seconds = self._wiring.stream_timeout if timeout is None else timeout
-            return self._streamed(method, plain, request, seconds, metadata)
+            return Stream(lambda stream: self._streamed(method, plain, request, seconds, metadata, stream))
 
         return call
 
@@ -332,14 +336,14 @@ class AsyncChannel(Transport):
         return call
 
     async def _streamed(
-        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata
+        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata, stream: Stream
     ) -> AsyncIterator[Any]:
         wiring = self._wiring
         sent, repeatable = prepared(method, request, wiring.retry)
         attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
         while True:
             try:
-                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata))
+                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata), stream.began)
                 async with closing(items) as open_items:
                     async for item in open_items:
                         begun = True
@@ -347,6 +351,12 @@ class AsyncChannel(Transport):
                 return
             except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
+            except Closed:
+                if stream.cancelled:
+                    return
+                raise
+            if stream.cancelled:
+                return
             if begun:
                 raise failure from cause
-            await _wait(attempts, failure, cause)
+            await _wait(attempts, failure, cause, stream.pause)

@@ -72,9 +72,9 @@ class Stream:
     """The responses of a streamed call. Another thread may `cancel` it: then the loop over it ends."""
 
     def __init__(self, start: "Callable[[Stream], Iterator[Any]]") -> None:
-        self.cancelled = threading.Event()
+        self._ended = threading.Event()
         self._rpc: Any = None
-        self._items = start(self)
+        self._items: Any = start(self)
 
     def __iter__(self) -> Self:
         return self
@@ -82,21 +82,30 @@ class Stream:
     def __next__(self) -> Any:
         return next(self._items)
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._ended.is_set()
+
     def began(self, rpc: Any) -> None:
         """Note the call under way, which a cancellation ends."""
         self._rpc = rpc
-        if self.cancelled.is_set():
+        if self.cancelled:
             rpc.cancel()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, and no longer than until a cancellation."""
+        self._ended.wait(seconds)
 
     def cancel(self) -> None:
         """End the call, at once and for good; from any thread."""
-        self.cancelled.set()
+        self._ended.set()
         if self._rpc is not None:
             self._rpc.cancel()
 
     def close(self) -> None:
         """End the call; from the thread that reads it."""
-        self._items.close()  # type: ignore[attr-defined]  # a generator
+        self._items.close()
 
 
 def responses(

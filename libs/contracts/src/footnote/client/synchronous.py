@@ -11,7 +11,7 @@ from footnote_kit.status import from_proto
 
 from footnote.client.asking import is_last, is_settled, question
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, Metadata, connection
-from footnote.client.failures import Unimplemented, failure_of
+from footnote.client.failures import Closed, Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.sync_transport import (
     CallError,
@@ -60,7 +60,7 @@ class Client:
     seconds, retries included, unless the call sets its own. `ca_file`, `cert_file` and `key_file` are PEM files: the
     trusted authorities, and for mTLS the client's certificate and key. `headers` is called before each call and returns
     further metadata. Each call of a stub takes `timeout` and `metadata`, which replaces entries of the same names. A
-    streamed one has `cancel`, for other threads: it ends the loop over it.
+    streamed one has `cancel`, for others than its reader: it ends the loop over it.
 
     The client connects at the first call. Failures are FootnoteErrors; that of a call whose client is closed is Closed.
     ValueError for contradictory options, and for a key, tenant or user that is not printable ASCII.
@@ -274,12 +274,7 @@ class Client:
         return Attempts(self.connection.retry, repeatable, seconds, endless=endless)
 
 
-def _wait(
-    attempts: Attempts,
-    failure: FootnoteError,
-    cause: BaseException | None = None,
-    sleep: Callable[[float], object] = pause,
-) -> None:
+def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None, sleep: Any = pause) -> None:
     """Wait before the next attempt; raise the failure if there is none."""
     seconds = attempts.pause(failure)
     if seconds is None:
@@ -347,8 +342,12 @@ class Channel(Transport):
                 return
             except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
-            if stream.cancelled.is_set():
+            except Closed:
+                if stream.cancelled:
+                    return
+                raise
+            if stream.cancelled:
                 return
             if begun:
                 raise failure from cause
-            _wait(attempts, failure, cause, stream.cancelled.wait)
+            _wait(attempts, failure, cause, stream.pause)
