@@ -46,6 +46,7 @@ _BOUNDARY = re.compile(
     rf"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]++[{re.escape(_CLOSING)}]*+"
     r"|\n\s*\n|\n(?=\s*+(?:[-*•–]\s|\d++[.)]\s))"
 )
+_BEGINS = re.compile(rf"(?:\A|\n|[.!?…؟])[\s{re.escape(_OPENING)}]*+\Z")
 _WORD_BEFORE = re.compile(r"(?<![\w.\-])[\w.\-]++(?<=\w)\Z")
 _FOLLOWING = re.compile(r"\s*+(\S?)")
 
@@ -64,6 +65,8 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     if following.islower():
         return False
     lowered = word.lower().rstrip(".")
+    if lowered == "no" and following.isupper() and _BEGINS.search(text[max(0, start - 24) : start - len(word)]):
+        return True  # "No. The fee is 5 EUR.", but "Order No. AB-12"
     # "M. Garnier", "p. 17", but "1,80 m. Elle": a single lower-case letter is an abbreviation before a number only.
     if lowered in _TITLES and following and (len(word) > 1 or word.isupper() or following.isdigit()):
         return False

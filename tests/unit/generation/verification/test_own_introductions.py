@@ -87,6 +87,7 @@ def test_an_ordinary_introduction_leaves_an_item_confirmed(lead: str) -> None:
         ("What is no longer valid?", "No longer valid:"),
         ("What isn't covered if it rains?", "Not covered if it rains:"),
         ("What is not covered if I travel abroad?", "If you travel abroad, the following is not covered:"),
+        ("ما الذي لا يشمله التأمين؟", "إذا سافرت، لا يشمل التأمين:"),
         ("O que não é reembolsável neste caso?", "Neste caso não são reembolsáveis:"),
         ("What is not true?", "What is not true? The following:"),
         ("What does the policy cover?", "The policy does not cover several things. These are:"),
@@ -149,7 +150,7 @@ def test_the_built_in_answerers_notice_turns_nothing(code: str) -> None:
 @pytest.mark.parametrize(
     "lead",
     [
-        "Gift cards are never refunded. For all else these rules apply:",
+        "No. These costs apply:", "Gift cards are never refunded. For all else these rules apply:",
         "The documents do not name a price for Sweden. They say the following:", "▼ Details:", "🔽 Here are the steps:",
     ],
 )  # fmt: skip

@@ -44,6 +44,7 @@ from footnote_ingestion.parsers.texts.html import HtmlParser
         ("Accounts, in millions", "in millions", 6), ("Visits, in thousands of visits", "in thousands of visits", 3),
         ("Sales in thousands of pounds", "in thousands of pounds", 3),
         ("Population in thousands of persons", "in thousands of persons", 3),
+        ("Figures are in thousands of people", "in thousands of people", 3),
         ("Población en miles de habitantes", "en miles de habitantes", 3),
         ("All figures in thousands of tonnes", "in thousands of tonnes", 3),
         ("Alle Angaben in Tausend Tonnen", "in Tausend Tonnen", 3), ("金额(百万)", "(百万)", 6),

@@ -46,7 +46,7 @@ MAX_STATEMENT = 2000
 """Maximum characters of a checked statement; a longer one is not confirmed."""
 SURE, WRONG = 1.0, 0.0
 _FEWEST_OWN = 2  # words of a sentence that says something of its own
-_CLAUSE_END = re.compile(r"[,;](?=\s)|[，；、]")
+_CLAUSE_END = re.compile(r"[,;](?=\s)|[，；、،؛]")
 _SHOWN = 80  # characters shown of a place's text
 
 

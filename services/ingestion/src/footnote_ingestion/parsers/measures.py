@@ -46,7 +46,8 @@ _STATED = re.compile(
 )
 _COUNTED = re.compile(
     r"\b(?:euros?|dollars?|d[oó]lares|dollari|pounds?|libras?|sterline|pesos?|reais|francs?|franchi|yen|yuan|rupees|"
-    r"ro?ubles?|rand|lire|z[lł]ot(?:y|ys|ych)|kron(?:er|or|a)|tons|tonnes|toneladas|tonnellate|persons|inhabitants|"
+    r"ro?ubles?|rand|lire|z[lł]ot(?:y|ys|ych)|kron(?:er|or|a)|tons|tonnes|toneladas|tonnellate|persons|people|"
+    r"personas|personnes|persone|pessoas|inhabitants|"
     r"habitants|habitantes|abitanti)\b"
     rf"|(?-i:{_MONEY})",
     re.I,
