@@ -46,7 +46,6 @@ _BOUNDARY = re.compile(
     rf"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]++[{re.escape(_CLOSING)}]*+"
     r"|\n\s*\n|\n(?=\s*+(?:[-*•–]\s|\d++[.)]\s))"
 )
-_BEGINS = re.compile(rf"(?:\A|\n|[.!?…؟])[\s{re.escape(_OPENING)}]*+\Z")
 _WORD_BEFORE = re.compile(r"(?<![\w.\-])[\w.\-]++(?<=\w)\Z")
 _FOLLOWING = re.compile(r"\s*+(\S?)")
 
@@ -65,7 +64,7 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     if following.islower():
         return False
     lowered = word.lower().rstrip(".")
-    if lowered == "no" and following.isupper() and _BEGINS.search(text[max(0, start - 24) : start - len(word)]):
+    if lowered == "no" and following.isupper() and _begins_sentence(text[max(0, start - 24) : start - len(word)]):
         return True  # "No. The fee is 5 EUR.", but "Order No. AB-12"
     # "M. Garnier", "p. 17", but "1,80 m. Elle": a single lower-case letter is an abbreviation before a number only.
     if lowered in _TITLES and following and (len(word) > 1 or word.isupper() or following.isdigit()):
@@ -84,6 +83,11 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
         return False  # an initial: "J. Smith"
     # A number at the start of a line is a list marker: "1. First".
     return not (word.isdigit() and len(word) <= 3 and _begins_line(text, start - len(word)))
+
+
+def _begins_sentence(before: str) -> bool:
+    """Return whether a line or a sentence begins after the text before a word."""
+    return before.rstrip(f" \t{_OPENING}")[-1:] in ("", "\n", *".!?…؟")
 
 
 def _goes_on(dotted: str, before: str, after: str) -> bool:
