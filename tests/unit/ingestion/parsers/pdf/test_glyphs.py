@@ -165,6 +165,24 @@ def test_words_cut_at_the_end_of_a_line_are_made_whole(hyphen: int, tmp_path: Pa
     assert warnings == []
 
 
+def test_a_word_cut_at_the_end_of_a_page_goes_on_below_its_notes(tmp_path: Path) -> None:
+    upper = b" ".join(
+        (
+            lines(
+                "F2", [b"All customers of the group are told of the changes in the rules that concern them by let-"], 90
+            ),
+            lines("F2", [b"1 See the register of companies."], 60).replace(b"11 Tf", b"7 Tf"),
+        )
+    )
+    lower = lines("F2", [b"ter or by mail. A letter needs a stamp."])
+    blocks, _ = read(tmp_path, made([upper, lower], HELVETICA))
+    assert [block.text for block in blocks] == [
+        "All customers of the group are told of the changes in the rules that concern them by letter or by mail. "
+        "A letter needs a stamp.",
+        "1 See the register of companies.",
+    ]
+
+
 @pytest.mark.parametrize("shift", [-29, 3, -60])
 def test_a_jumble_is_kept_apart_and_said(shift: int, tmp_path: Path) -> None:
     font, more = nameless(shift)

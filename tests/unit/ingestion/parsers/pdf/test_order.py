@@ -84,3 +84,18 @@ def test_lines_above_one_another_are_read_downwards() -> None:
     chance.shuffle(lines)
     read = in_order(lines)
     assert all(above.top > below.top for above, below in combinations(read, 2))
+
+
+def test_a_paragraph_goes_on_in_the_first_column_of_the_next_page(tmp_path: Path) -> None:
+    pdf = FPDF()
+    pdf.set_auto_page_break(False)
+    for left in (RIGHT, LEFT):
+        pdf.add_page()
+        pdf.set_font("helvetica", size=9)
+        for at in range(5):
+            pdf.text(left, 260 - 5 * (5 - at), f"this line {at} tells of the prices and costs of a plan that is")
+    path = tmp_path / "columns.pdf"
+    path.write_bytes(bytes(pdf.output()))
+    blocks: list[Block] = []
+    PdfParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert [(block.text.count("line"), block.locator.page.last_page) for block in blocks] == [(10, 2)]

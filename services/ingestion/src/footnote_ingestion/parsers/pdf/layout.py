@@ -37,6 +37,7 @@ _TERMINAL = re.compile(r"[.!?:;。！？：；][\"'”’)\]»]*$")
 _NUMERIC = re.compile(r"(?<![$€£¥(])[$€£¥(]*+[-–—+]?\d[\d.,:/]*+[)%]*+(?:\^\d{1,3})?|[-–—$€£¥%]|\(\d|\)")
 # Maximum number of short lines, such as labels of rows, that may be between a table's rows without ending it.
 _MOST_BETWEEN, _SHORT = 2, 90
+_LONGEST_WORD = 60
 _TWO_FIGURES = re.compile(r"\A[^\d–—-]*+[\d–—-]\S*+\s[^\d–—-]*+[\d–—-]")
 _SIGNS = frozenset("$€£¥%()")
 
@@ -104,16 +105,16 @@ def write_pages(
             if id(line) not in tables:
                 run.append(line)
             elif found:
-                prose.write(_groups(run, headings, pitch))
+                prose.write(_groups(run, headings, pitch, vocabulary))
                 run = []
             for grid in found:
                 written.add(id(grid))
                 writer.write(grid, apart)
         if page.recognised is not None:
-            prose.write(_groups(run, headings, pitch))
+            prose.write(_groups(run, headings, pitch, vocabulary))
             run = []
             write_recognised(page.recognised, out, page.label)
-    prose.write(_groups(run, headings, pitch))
+    prose.write(_groups(run, headings, pitch, vocabulary))
     write_marks(beside, out)
     words = "{count} running lines and page numbers are kept apart and not searched"
     _write_apart([(page, page.lines) for page in pages], furniture, out, PAGE_FURNITURE, words)
@@ -174,19 +175,38 @@ def _write_apart(
     out.warn(kind, words, len(apart), places[:MOST_PLACES])
 
 
-def _groups(lines: Sequence[Line], headings: HeadingFinder, pitch: float) -> list[_Group]:
+def _groups(lines: Sequence[Line], headings: HeadingFinder, pitch: float, vocabulary: Set[str]) -> list[_Group]:
     groups: list[_Group] = []
     current = _Group()
+    cut: _Group | None = None
     for line in lines:
         level = headings.level(line)
         if current.level and level != current.level and headings.goes_on(current.lines[-1], line):
             level = current.level
         if current.lines and level == current.level and _continues(current, line, pitch):
             current.lines.append(line)
+        elif cut is not None and level == cut.level and _ends_word(cut.lines[-1], line, vocabulary):
+            cut.lines.append(line)
+            current, cut = cut, None
         else:
+            if current.lines and current.lines[-1].hyphen:
+                cut = current
             current = _Group([line], level)
             groups.append(current)
     return groups
+
+
+def _ends_word(last: Line, line: Line, vocabulary: Set[str]) -> bool:
+    """Return whether a line ends a word of the document that is cut at the end of `last`, here or on the next page."""
+    if line.page - last.page > 1 or not line.text[:1].islower() or not _in_same_type(last, line):
+        return False
+    begun, rest = inline(last.text[-_LONGEST_WORD:]), inline(line.text[:_LONGEST_WORD])
+    begun, rest = begun.rpartition(" ")[2], rest.partition(" ")[0]
+    return not words_of(begun + rest).isdisjoint(vocabulary)
+
+
+def _in_same_type(last: Line, line: Line) -> bool:
+    return abs(last.size - line.size) <= 0.12 * max(last.size, line.size)
 
 
 def _usual_pitch(lines: Sequence[Line]) -> float:
@@ -202,7 +222,10 @@ def _usual_pitch(lines: Sequence[Line]) -> float:
 def _continues(group: _Group, line: Line, pitch: float) -> bool:
     """Return whether `line` continues the block of `group`."""
     last = group.lines[-1]
-    if last.hyphen:
+    drop = last.top - line.top
+    below = line.page == last.page and 0 < drop <= max(last.size, line.size) * max(pitch * 1.3, 1.25)
+    # Small type that is not below or begins with a figure is a note at the foot of the page, or a label beside.
+    if last.hyphen and (line.text[:1].islower() or _in_same_type(last, line) or (below and line.text[:1].isalpha())):
         return True
     if last.size == 0 or line.size == 0:  # no geometry: only what the text says
         return line.page == last.page and not _TERMINAL.search(last.text) and not _ITEM.match(line.text)
@@ -210,9 +233,8 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
     if same_line:
         onwards = line.right <= last.right if line.backwards else line.left >= last.left
         return onwards or not _TERMINAL.search(last.text)
-    if _ITEM.match(line.text) or abs(last.size - line.size) > 0.12 * max(last.size, line.size):
+    if _ITEM.match(line.text) or not _in_same_type(last, line):
         return False
-    drop = last.top - line.top
     if line.page != last.page or drop < 0 or drop > 20 * last.size:  # another page or column
         return not group.level and not _TERMINAL.search(last.text) and line.text[:1].islower() and len(last.text) > 20
     if drop > last.size * max(pitch * 1.3, 1.25):
@@ -231,7 +253,12 @@ def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
     indent = last.right - line.right if line.backwards else line.left - last.left
     if indent > 0.9 * line.size and len(group.lines) > 1:
         return True
-    near = (line, *group.lines[-3:])
+    # Not lines of another column on the page before, which end elsewhere.
+    near = [
+        one
+        for one in (line, *group.lines[-3:])
+        if one.page == line.page or (one.left < line.right and line.left < one.right)
+    ]
     width = (line.right - line.left) / max(len(line.text), 1)
     word = line.text.split(" ", 1)[0]
     room = last.left - min(one.left for one in near) if line.backwards else max(one.right for one in near) - last.right
