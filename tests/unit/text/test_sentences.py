@@ -54,6 +54,7 @@ def test_spans_are_ordered_and_cover_everything_but_space(text: str) -> None:
         "Open until 5 P.M.| Entry is free.",
         "No.| The fee is 5 EUR.| No. 5 is older than Order No. AB-12.",
         "Is it free?| No.| It costs 5 EUR.",
+        "Art. No. AB-12 and Ref. No. X cost 5 EUR.| No. A12 is old.",
         "Мы продаём столы, стулья и т.д.| Компания основана в 2010 году.",
         "Es gilt u.Ä.| Die Firma wächst.",
         "Πουλάμε τραπέζια κ.ά.| Η εταιρεία ιδρύθηκε το 2010.",

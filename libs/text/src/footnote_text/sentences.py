@@ -64,8 +64,8 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     if following.islower():
         return False
     lowered = word.lower().rstrip(".")
-    if lowered == "no" and following.isupper() and _begins_sentence(text[max(0, start - 24) : start - len(word)]):
-        return True  # "No. The fee is 5 EUR.", but "Order No. AB-12"
+    if lowered == "no" and following.isupper() and _is_answer(text[max(0, start - 24) : start - len(word)], after):
+        return True
     # "M. Garnier", "p. 17", but "1,80 m. Elle": a single lower-case letter is an abbreviation before a number only.
     if lowered in _TITLES and following and (len(word) > 1 or word.isupper() or following.isdigit()):
         return False
@@ -85,9 +85,10 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     return not (word.isdigit() and len(word) <= 3 and _begins_line(text, start - len(word)))
 
 
-def _begins_sentence(before: str) -> bool:
-    """Return whether a line or a sentence begins after the text before a word."""
-    return before.rstrip(f" \t{_OPENING}")[-1:] in ("", "\n", *".!?…؟")
+def _is_answer(before: str, after: str) -> bool:
+    """Return whether "No." answers a question: at the start of a line or behind one, and before no "AB-12"."""
+    begins = before.rstrip(f" \t{_OPENING}")[-1:] in ("", "\n", "!", "…", *QUESTION_MARKS)
+    return begins and not any(map(str.isdigit, after.partition(" ")[0]))
 
 
 def _goes_on(dotted: str, before: str, after: str) -> bool:
