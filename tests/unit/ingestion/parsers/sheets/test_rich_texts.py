@@ -7,11 +7,14 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.sheets.parser import WorkbookParser
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from support.opendocument import spreadsheet
 
 # "1" and "2" are superscript, "90" is struck.
@@ -91,3 +94,14 @@ def test_line_breaks_and_tabs_of_ods_are_spaces(tmp_path: Path) -> None:
     blocks: list[Block] = []
     WorkbookParser().parse(spreadsheet(tmp_path / "a.ods", table), BlockWriter(blocks.append, Limits()), Limits())
     assert [block.text for block in blocks] == ["a bcl md e; x"]
+
+
+def test_a_struck_row_does_not_part_the_header_from_the_rows_below(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    struck = CellRichText(TextBlock(InlineFont(strike=True), "Buy milk"))
+    for row in (("Task", "State"), (struck, None), ("Pay", 1), ("Call", 2)):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    blocks: list[Block] = []
+    WorkbookParser().parse(tmp_path / "a.xlsx", BlockWriter(blocks.append, Limits()), Limits())
+    assert [block.text for block in blocks] == ["Task: Pay; State: 1", "Task: Call; State: 2"]

@@ -344,7 +344,7 @@ def _filled_rows(
                 raise ParseError(TOO_LARGE, f"Sheet '{name}' has more than the {most} rows allowed.")
             empty = False
             yield number, row
-        elif not empty:
+        elif not empty and not any(value != "" for value in values):  # a row that is struck is no gap
             empty = True
             yield number, row
 
