@@ -29,10 +29,6 @@ ROWS_KEPT_DAYS = 1
 _ROWS_SECONDS = 3600.0
 """Seconds between looks for old notes of rows, which read all notes older than a day."""
 _AT_ONCE = 100
-_NOTED = or_(
-    *(one.in_(select(ForgottenRow.id)) for one in (MessageOriginRow.document_id, MessageOriginRow.collection_id))
-)
-"""`DELETED` from the notes on, which are few, to the origins of all answers, by their indexes."""
 _NOTES_AT_ONCE = 500
 """Notes in one transaction, during which edge writes nothing else on SQLite."""
 
@@ -86,7 +82,9 @@ class ForgettingTable:
         said = (MessageOriginRow.document_id, MessageOriginRow.collection_id)
         while True:
             async with self._sessions.begin() as session:
-                rows = (await session.execute(select(*said).where(_NOTED).limit(_AT_ONCE))).all()
+                # From the notes on, which are few, to the origins of all answers: an index for either of their columns.
+                noted_in = [select(*said).where(one.in_(select(ForgottenRow.id))).limit(_AT_ONCE) for one in said]
+                rows = [row for query in noted_in for row in (await session.execute(query)).all()]
                 ids = {one for row in rows for one in row}
                 noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
             if not rows:

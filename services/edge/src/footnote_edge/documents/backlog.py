@@ -75,8 +75,12 @@ class Backlog:
         )
 
     async def _listed(self, states: "Sequence[DocumentState.ValueType]") -> int:
-        request = ingestion.ListDocumentsRequest(scope=SYSTEM, states=states, page_size=1, all_tenants=True)
-        return (await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())).total_size
+        count = 0
+        for state in states:  # of one state, the first page is read in the order of an index
+            request = ingestion.ListDocumentsRequest(scope=SYSTEM, states=[state], page_size=1, all_tenants=True)
+            page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
+            count += page.total_size
+        return count
 
     def age(self) -> float:
         """Return the age of the oldest unfinished job in seconds; 0 if there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from footnote.types.v1.document_pb2 import DocumentState
 from footnote_database.failures import retry_on_conflict
 from footnote_kit.access import document_missing
 from footnote_kit.document_files import newest
@@ -16,7 +17,7 @@ from footnote_ingestion.adapters.additions import Additions
 from footnote_ingestion.adapters.changes import alive, note_gone
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.listing import Listing
-from footnote_ingestion.adapters.records import from_row
+from footnote_ingestion.adapters.records import from_row, state_name
 from footnote_ingestion.adapters.rows import BYTES, TAKEN
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.model.lifecycle import check_seen
@@ -206,10 +207,15 @@ class DocumentTable(Additions):
             return list((await connection.execute(query)).scalars())
 
     async def newest_files(self, most: int) -> Sequence[str]:
-        """Return the file keys of the most recently changed documents, except those in deletion."""
-        query = select(documents.c.blob_key).where(documents.c.delete_time.is_(None), documents.c.blob_key != "")
+        """Return the file keys of the documents added last in each state, except those in deletion."""
+        found: list[str] = []
         async with self._database.read() as connection:
-            return (await connection.scalars(query.order_by(documents.c.update_time.desc()).limit(most))).all()
+            for state in DocumentState.values():  # one after the other, in the order of an index
+                query = select(documents.c.blob_key).where(documents.c.state == state_name(state))
+                query = query.where(documents.c.delete_time.is_(None), documents.c.blob_key != "")
+                newest = query.order_by(documents.c.create_time.desc(), documents.c.id.desc()).limit(most)
+                found += (await connection.scalars(newest)).all()
+        return found
 
     async def added_since(self, micros: int) -> bool:
         """Return whether a document was added after a time, except those in deletion."""

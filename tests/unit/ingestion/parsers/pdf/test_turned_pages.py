@@ -118,6 +118,16 @@ def test_turned_pages_are_read_as_upright_ones(
         assert (found.left, found.bottom, found.right, found.top) == pytest.approx(moved(box, tuple(matrix)), abs=0.1)
 
 
+def test_a_mirrored_page_is_read_from_its_top_down(tmp_path: Path) -> None:
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(upright(1)))
+    writer.pages[0].add_transformation((-1, 0, 0, 1, WIDE, 0))
+    out = io.BytesIO()
+    writer.write(out)
+    text = " ".join(block.text for block in read(out.getvalue(), tmp_path))
+    places = [text.index(words) for words in ("The first point", "nobody knows", "Second point")]
+    assert places == sorted(places)
+
+
 def landscape(pdf: FPDF, number: int) -> None:
     """A page whose text runs up, but for its running head and its number, as TeX's pdflscape sets wide tables."""
     pdf.text(60, 40, HEAD)

@@ -250,11 +250,12 @@ class LineReader:
         direction, aslant = 0, False
         if pdfium_calls.matrix(text_page, first, self._of_matrix):
             across, up = (matrix.a, matrix.b) if size >= 0 else (-matrix.a, -matrix.b)
+            mirrored = matrix.a * matrix.d < 0  # its lines follow one another as those of upright text do
             size = abs(size) * math.hypot(matrix.c, matrix.d)
             aslant = min(abs(up), abs(across)) > _SLOPE * max(abs(up), abs(across))
             if abs(up) > abs(across):
                 direction = 1 if up > 0 else 3
-            elif across < 0:
+            elif across < 0 and not mirrored:
                 direction = 2
         self._directions[direction] += len(text)
         self._any_aslant |= aslant
