@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import tempfile
 import zipfile
 from email.message import EmailMessage
 from pathlib import Path
 
+import duckdb
 import openpyxl
 import pytest
 from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_FURNITURE, Block
+from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.parsers import attached, parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.failures import NO_ROOM, ParseError, is_no_room
+from footnote_kit.transient_errors import waits_for
 from fpdf import FPDF
 from support.ingestion_client import assert_spans_exact
 
@@ -151,3 +158,22 @@ def test_one_file_says_nothing_of_how_another_writes_numbers(tmp_path: Path) -> 
     cells = {one.cell.WhichOneof("value") for one in blocks[-1].anchors if one.cell.column > 1}
     assert "B; Units: 2,500" in blocks[-1].text
     assert cells == {None}
+
+
+def test_a_full_disk_is_no_fault_of_an_attached_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read again later with `waiting`, instead of a document without what was attached to it."""
+
+    class Full(tempfile.TemporaryDirectory):  # type: ignore[type-arg]
+        def __enter__(self) -> str:
+            folder = super().__enter__()
+            (Path(folder) / "attached").symlink_to("/dev/full")  # writing to it fails as on a full disk
+            return folder
+
+    data = bytes(mail(c_csv=b"x,y\n1,2\n"))
+    monkeypatch.setattr(attached.tempfile, "TemporaryDirectory", Full)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
+        read(data, tmp_path)
+    assert is_no_room(caught.value)
+    assert is_no_room(duckdb.IOException(f'Could not write "x": {os.strerror(errno.ENOSPC)}'))
+    assert not is_no_room(ValueError(f"a file may say {os.strerror(errno.ENOSPC)}"))
+    assert waits_for(file_error(ParseError(NO_ROOM, "full", "later"))) == "DISK"

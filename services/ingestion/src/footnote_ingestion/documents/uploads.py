@@ -38,7 +38,7 @@ from footnote_ingestion.model.repeats import (
 )
 from footnote_ingestion.model.values import Stored, now_micros
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import INTERNAL, PARSER_KILLED, ParseError
+from footnote_ingestion.parsers.failures import INTERNAL, NO_ROOM, PARSER_KILLED, ParseError
 from footnote_ingestion.parsers.sniff import FileType
 from footnote_ingestion.ports import Documents, Requests, WorkerPool
 from footnote_ingestion.worker.wire import Job
@@ -104,6 +104,8 @@ def file_error(error: ParseError) -> FootnoteError:
     """
     if error.reason == PARSER_KILLED:
         return transient_errors.unavailable(error.message, transient_errors.PARSER_KILLED)
+    if error.reason == NO_ROOM:
+        return transient_errors.unavailable(error.message, transient_errors.DISK, 10.0)
     metadata = {"failure_reason": error.reason, "hint": error.hint}
     if error.reason == INTERNAL:
         return Internal(error.message, metadata=metadata)

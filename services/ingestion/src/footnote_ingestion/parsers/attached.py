@@ -8,7 +8,7 @@ from pathlib import Path
 
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits
-from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.failures import CONTENT_LEFT_OUT, PASSWORD_PROTECTED, ParseError, is_no_room
 from footnote_ingestion.parsers.sniff import sniff
 
 _MOST_FILES = 50
@@ -54,7 +54,9 @@ class Attached:
             out.warn(CONTENT_LEFT_OUT, _LOCKED if error.reason == PASSWORD_PROTECTED else _NOT_READ, under=under)
         except MemoryError:
             raise
-        except Exception:  # a library failed on unexpected input: that file is lost, not the mail
+        except Exception as error:  # a library failed on unexpected input: that file is lost, not the mail
+            if is_no_room(error):
+                raise
             out.warn(CONTENT_LEFT_OUT, _NOT_READ, under=under)
         else:
             if out.block_count == before:

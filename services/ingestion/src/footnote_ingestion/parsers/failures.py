@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +21,8 @@ OUT_OF_MEMORY = "OUT_OF_MEMORY"
 PARSER_CRASHED = "PARSER_CRASHED"
 PARSER_KILLED = "PARSER_KILLED"
 INTERNAL = "INTERNAL"
+NO_ROOM = "NO_ROOM"
+"""The worker's disk is full: no fault of the file's, which is read again later and never fails for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,15 @@ class ParseError(Exception):
         """Return the failure as plain values."""
         return FailureInfo(self.reason, self.message, self.hint)
 
+
+def is_no_room(error: BaseException) -> bool:
+    """Return whether a disk is full. DuckDB tells that in words alone, which others may quote from the file."""
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    return type(error).__module__.strip("_").startswith("duckdb") and os.strerror(errno.ENOSPC) in str(error)
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 OTHER = WarningKind.WARNING_KIND_OTHER
 PAGE_FURNITURE = WarningKind.WARNING_KIND_PAGE_FURNITURE

@@ -11,6 +11,7 @@ from typing import Self
 import duckdb
 from footnote.stages.v1.parsing_pb2 import Block
 
+from footnote_ingestion.parsers.failures import is_no_room
 from footnote_ingestion.tables.collected import Collector
 from footnote_ingestion.tables.session import Session
 from footnote_ingestion.tables.table_archive import Keeper
@@ -49,15 +50,15 @@ class KeptTables:
             return
         try:
             self._collector.add(block)
-        except (duckdb.Error, OSError):
-            self._failed = True
+        except (duckdb.Error, OSError) as error:
+            self._failed = _passing_by(error)
 
     def finish(self) -> bool:
         """Make the archive; False if there are tables that cannot be kept."""
         try:
             kept = not self._failed and self._keeper.finish(self._collector.tables, self._archive)
-        except (duckdb.Error, OSError):
-            kept = False
+        except (duckdb.Error, OSError) as error:
+            kept = not _passing_by(error)
         if not kept:
             self._archive.unlink(missing_ok=True)
         return kept or not self._collector.tables
@@ -71,3 +72,10 @@ class KeptTables:
             while part := file.read(_PART):
                 yield at, part
                 at += len(part)
+
+
+def _passing_by(error: Exception) -> bool:
+    """Return True for tables that cannot be kept; raises that of a full disk, after which the file is read again."""
+    if is_no_room(error):
+        raise error
+    return True

@@ -25,10 +25,12 @@ from footnote_ingestion.parsers.failures import (
     CONTENT_LEFT_OUT,
     CORRUPT,
     INTERNAL,
+    NO_ROOM,
     NO_TEXT,
     OUT_OF_MEMORY,
     FailureInfo,
     ParseError,
+    is_no_room,
 )
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.sniff import sniff
@@ -136,6 +138,9 @@ def run(job: wire.Job, frames: _Frames, session: Session | None) -> None:
     except FileNotFoundError:
         _fail(frames, ParseError(INTERNAL, "The file to read is gone.").info)
     except Exception as error:  # a library failed on unexpected input: the file's fault, not the service's
+        if is_no_room(error):
+            _fail(frames, ParseError(NO_ROOM, "The disk on which files are read is full.", "Make room on it.").info)
+            return
         name = type(error).__name__
         _fail(frames, ParseError(CORRUPT, f"The file is malformed: its parser gave up ({name}).").info)
 
