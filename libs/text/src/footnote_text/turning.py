@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-LIMITING = {
+DENYING = {
     # A "t" alone is that of "don't" and "can't".
-    "en": "not t cannot no nor neither never none nothing nobody nowhere without except excluding only outside apart "
-          "aside",
-    "fr": "pas ne n ni jamais rien aucun aucune sans sauf hors excepte seulement uniquement dehors",
-    "de": "nicht kein keine keinen keiner keinem keines weder nie niemals nichts niemand nirgends ohne ausser nur "
-          "ausserhalb abgesehen",
-    "es": "no ni nunca jamas nada nadie ningun ninguna ninguno tampoco sin salvo excepto solo solamente fuera aparte",
-    "it": "non mai niente nulla nessun nessuno nessuna neanche senza tranne eccetto solo soltanto fuori",
-    "pt": "nao nem nunca jamais nada ninguem nenhum nenhuma sem exceto salvo so somente apenas fora",
-    "nl": "niet geen nooit niets niemand nergens zonder behalve alleen slechts buiten",
-    "pl": "nie bez oprócz poza prócz tylko",
-    "ru": "не ни без кроме только вне",
+    "en": "not t cannot no nor neither never none nothing nobody nowhere without",
+    "fr": "pas ne n ni jamais rien aucun aucune sans",
+    "de": "nicht kein keine keinen keiner keinem keines weder nie niemals nichts niemand nirgends ohne",
+    "es": "no ni nunca jamas nada nadie ningun ninguna ninguno tampoco sin",
+    "it": "non mai niente nulla nessun nessuno nessuna neanche senza",
+    "pt": "nao nem nunca jamais nada ninguem nenhum nenhuma sem",
+    "nl": "niet geen nooit niets niemand nergens zonder",
+    "pl": "nie bez",
+    "ru": "не ни без",
+    "ar": "لا ليس ليست غير بدون",
+    "zh": "不 没 无 非 未",
+}
+"""Words that deny what follows them."""
+LIMITING = {
+    "en": f"{DENYING['en']} except excluding only outside apart aside",
+    "fr": f"{DENYING['fr']} sauf hors excepte seulement uniquement dehors",
+    "de": f"{DENYING['de']} ausser nur ausserhalb abgesehen",
+    "es": f"{DENYING['es']} salvo excepto solo solamente fuera aparte",
+    "it": f"{DENYING['it']} tranne eccetto solo soltanto fuori",
+    "pt": f"{DENYING['pt']} exceto salvo so somente apenas fora",
+    "nl": f"{DENYING['nl']} behalve alleen slechts buiten",
+    "pl": f"{DENYING['pl']} oprócz poza prócz tylko",
+    "ru": f"{DENYING['ru']} кроме только вне",
     "ja": "非 未 除",
-    "ar": "لا ليس ليست غير بدون سوى باستثناء",
-    "zh": "不 没 无 非 未 除 只 仅",
-}  # fmt: skip
+    "ar": f"{DENYING['ar']} سوى باستثناء",
+    "zh": f"{DENYING['zh']} 除 只 仅",
+}
 """Words by which a sentence denies, leaves out or restricts."""
 ORDERING = {
     "en": "before after since until between other than or versus besides but",

@@ -114,7 +114,7 @@ class _Accounting:
         names = (*_DOES, "highest", "lowest")
         phrases = [(phrase, form) for form in names for phrase in getattr(self._words.tables, form)]
         for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
-            if not self._take(list(forms.units(phrase)), exact=True):
+            if not self._take(forms.units(phrase), exact=True):
                 continue
             said.add(form)
             if not self._does(form):
@@ -254,7 +254,7 @@ class _Accounting:
     def _rest(self) -> None:
         """Whatever is neither taken nor a word that says nothing was left out."""
         for phrase in self._words.tables.said:
-            while self._take(list(forms.units(phrase)), exact=True):
+            while self._take(forms.units(phrase), exact=True):
                 pass
         self._found.left_out += [word for _, word in self._free() if word not in self._stop]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from footnote_text.lexical import is_unspaced
+from footnote_text.lexical import fold, is_unspaced
+from footnote_text.turning import DENYING
 
 from footnote_ingestion.tables.asked_numbers import Number, numbers_of
 from footnote_ingestion.tables.asked_rest import AskedRest
@@ -77,9 +78,7 @@ class AskedColumns(AskedRest):
 
     def _is_named_total(self, column: int) -> bool:
         """Return whether a column's whole name is a word for totals."""
-        return column > 0 and tokens(self._subject.headers[column]) in {
-            tuple(units(phrase)) for phrase in self._words.total
-        }
+        return column > 0 and tokens(self._subject.headers[column]) in {units(phrase) for phrase in self._words.total}
 
     def _measure(
         self, by_header: Mapping[int, set[int]], said: Mapping[str, int], filters: Sequence[Filter]
@@ -212,10 +211,34 @@ class AskedColumns(AskedRest):
             found.append(Filter(column, "==", number.value))
         return found
 
+    def _truths(self, by_header: Mapping[int, set[int]]) -> list[Filter]:
+        """Return which truth values rows must have: "active" asks for that of the column, "not active" for the other.
+
+        What denies stands before what it denies; in a language where it stands behind, nothing is asked for. A word in
+        another form, as of "were opened", is only less strictly one for the column.
+        """
+        denying = set(map(fold, DENYING.get(self._language, "").split()))
+        found: list[Filter] = []
+        for column in self._subject.truths & by_header.keys() if denying else ():
+            own, name = by_header[column], self._name(column)
+            read_as = written([self._asked[at] for at in sorted(own) if self._asked[at] not in name])
+            if any(own & places for one, places in by_header.items() if one != column) or not self._is_whole(column):
+                continue
+            place, denied = min(own) - 1, list[int]()
+            while place in self._free() and (self._asked[place] in self._stop or self._asked[place] in denying):
+                denied += [place] if self._asked[place] in denying else []
+                place -= 1
+            if (read_as and not self._leaves_out) or any(at - 1 in denied for at in denied):
+                continue  # "not without"
+            self.read_as.update({read_as: self._subject.headers[column]} if read_as else {})
+            self._take(denied, "form")
+            found.append(Filter(column, "is", not denied))
+        return found
+
     def _follows_side(self, place: int) -> bool:
         """Return whether words stand before a place that order in time or size: "after", "up to", "above the"."""
         sides = (getattr(self._words, one) for one in (*LIMITS, "after", "before", "since", "until", "between"))
-        every = [tuple(units(phrase)) for phrases in sides for phrase in phrases]
+        every = [units(phrase) for phrases in sides for phrase in phrases]
         first = place
         while first > 0 and self._asked[first - 1] in self._stop:
             first -= 1

@@ -68,6 +68,7 @@ class AskedForm(AskedSides):
         choices = [] if limits or compared is not None else self._choices(said)
         most = self._most(said)
         filters += self._numbered(by_header)
+        filters += self._truths(by_header)
         about = [
             place
             for place in self._free()
@@ -264,7 +265,7 @@ class AskedForm(AskedSides):
 
     def _share(self, form: Form, asked: set[str], *, named: bool) -> Form | None:
         """Return the share of the rows that have the one text that the question names."""
-        texts = [one for one in form.filters if one.op == "="]
+        texts = [one for one in form.filters if one.op in ("=", "is")]
         if len(texts) != 1 or form.added or not asked <= {SHARE, TOTAL, COUNT}:
             return None
         form.kind, form.part = SHARE, texts[0]

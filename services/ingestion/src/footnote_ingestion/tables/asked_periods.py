@@ -109,7 +109,7 @@ class AskedPeriods:
     def _before(self, side: str, period: Period) -> set[int]:
         """Return the places of a phrase that stands before a period, at most one small word between."""
         for phrase in getattr(self._words, side):
-            size = len(list(units(phrase)))
+            size = len(units(phrase))
             for gap in (0, 1):
                 start = period.start - gap - size
                 if start < 0 or (gap and self._asked[period.start - 1] not in self._small):
@@ -121,17 +121,16 @@ class AskedPeriods:
     def _after(self, side: str, period: Period) -> set[int]:
         for phrase in getattr(self._words, side):
             if self._is(phrase, period.end):
-                return set(range(period.end, period.end + len(list(units(phrase)))))
+                return set(range(period.end, period.end + len(units(phrase))))
         return set()
 
     def _found(self, side: str, at: int, within: Collection[int]) -> bool:
         return any(
-            self._is(phrase, at) and at + len(list(units(phrase))) - 1 in within
-            for phrase in getattr(self._words, side)
+            self._is(phrase, at) and at + len(units(phrase)) - 1 in within for phrase in getattr(self._words, side)
         )
 
     def _is(self, phrase: str, start: int) -> bool:
-        there = list(units(phrase))
+        there = units(phrase)
         words = self._asked[start : start + len(there)]
         return len(words) == len(there) and all(
             same_word(word, part, exact=True) for word, part in zip(words, there, strict=True)

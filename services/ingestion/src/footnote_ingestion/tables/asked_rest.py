@@ -35,7 +35,7 @@ class AskedRest(AskedWords):
         """Take the words that add nothing to a question's meaning: of what is counted, those for rows alone."""
         self._counted = counted = counted_at(self._asked, said.get(COUNT), self._stop)
         for phrase in sorted((*self._words.said, *self._words.rows), key=len, reverse=True):
-            for start, end in self._places(list(units(phrase)), exact=True, over=("header", "period")):
+            for start, end in self._places(units(phrase), exact=True, over=("header", "period")):
                 if not start <= counted < end or phrase in self._words.rows:
                     self._take(range(start, end), "said")
 
@@ -106,7 +106,7 @@ class AskedRest(AskedWords):
         end = start
         while end in unknown:
             end += 1
-        asking = (tuple(units(one)) for one in locales.choose(self._language).signals.asking)
+        asking = (units(one) for one in locales.choose(self._language).signals.asking)
         return end - start <= _LONGEST_NOUN and any(
             self._asked[max(0, start - len(one)) : start] == one for one in asking
         )

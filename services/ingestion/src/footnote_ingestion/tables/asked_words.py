@@ -116,7 +116,7 @@ class AskedWords:
                 continue
             if form in (SHARE, DISTINCT) and any(same_word(part, phrase, exact=True) for part in headers):
                 continue  # a column of shares
-            for start, end in self._places(list(units(phrase)), exact=True):
+            for start, end in self._places(units(phrase), exact=True):
                 if form == "per" and self._is_within_header(start, end):
                     continue
                 self._take(range(start, end), "form")
@@ -370,6 +370,8 @@ class AskedWords:
         self, parts: Sequence[str], *, exact: bool, over: Sequence[str] = ("header",)
     ) -> Iterator[tuple[int, int]]:
         """Yield where words occur consecutively among those not taken yet, or taken as one of `over`."""
+        if exact and parts and not parts[0].endswith("*") and parts[0] not in self._asked:
+            return  # nearly always, and much the quickest to see
         for start in range(len(self._asked) - len(parts) + 1):
             there = range(start, start + len(parts))
             if any(place in self._taken and self._taken[place] not in over for place in there):

@@ -44,6 +44,7 @@ from footnote_ingestion.tables.formatting import (
     raw,
     sentence,
     texts_of,
+    truths_of,
     unit_of,
     written,
 )
@@ -203,6 +204,7 @@ class Computing:
             {one.number: one.measure.currency for one in table.columns if one.measure.currency},
             *self._days(table, dates), {column: literals.common_words(texts) for column, texts in values.items()},
             {one.number: self._measure(table, one) for one in table.columns if one.number in numeric},
+            truths_of(self._engine, table),
         )  # fmt: skip
         return subject
 
@@ -318,8 +320,7 @@ class Computing:
         for one in (column, *form.beside):
             computation.cells.append(cells_of(table, one, [line.row for line in cells], self._again(table)))
         unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
-        if form.kind == forms.SHARE:
-            unit = "%"
+        unit = "%" if form.kind == forms.SHARE else unit
         if len(results) == 1 and not results[0][0]:
             computation.text = f"{sentence(computation.formula)}: {written(results[0][1], unit)}"
         else:

@@ -49,6 +49,8 @@ def _conditions(filters: Iterable[Filter], name: Callable[[int, str], str]) -> l
             by_column.setdefault(one.column, []).append(one.value)
         elif one.op in DAYS:
             parts.append(f"{name(one.column, 'd')} {DAYS[one.op]} CAST({literal(one.value)} AS DATE)")
+        elif one.op == "is":
+            parts.append(f"{name(one.column, 'b')} = {literal(one.value)}")
         elif one.op == "==":
             parts.append(f"{name(one.column, 'n')} = {literal(one.value)}")
         else:
@@ -123,7 +125,7 @@ def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
         return _narrowed(words.distinct_of.format(column=names[form.key]), form, names, words)
     if form.kind == forms.SHARE and form.part is not None:
         whole = words.total_of.format(column=measured) if form.measure else words.count_of
-        part = f"{names[form.part.column]} = {form.part.value}"
+        part = f"{names[form.part.column]} = {_said(form.part.value)}"
         return words.share_of.format(part=part, formula=_narrowed(whole, form, names, words))
     plain = {forms.COUNT: words.count_of, forms.ROWS: words.rows_of}
     if form.grouped and form.kind in (forms.HIGHEST, forms.LOWEST):
@@ -137,15 +139,17 @@ def formula_of(table: TableDescription, form: Form, words: TableWords) -> str:
     return _narrowed(formula, form, names, words)
 
 
-_SIGNS = {**DAYS, "==": "="}
+_SIGNS = {**DAYS, "==": "=", "is": "="}
+
+
+def _said(value: str | float) -> str:
+    """Return what a row must have, as text."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else f"{value:.15g}"
 
 
 def _narrowed(formula: str, form: Form, names: Mapping[int, str], words: TableWords, first: Sequence[str] = ()) -> str:
     if form.filters or first:
-        values = [
-            names[one.other] if one.other else one.value if isinstance(one.value, str) else f"{one.value:.15g}"
-            for one in form.filters
-        ]
+        values = [names[one.other] if one.other else _said(one.value) for one in form.filters]
         said = [
             f"{names[one.column]} {_SIGNS.get(one.op, one.op)} {value}"
             for one, value in zip(form.filters, values, strict=True)

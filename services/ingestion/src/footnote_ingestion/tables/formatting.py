@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from footnote.types.v1.table_pb2 import (
+    COLUMN_TYPE_BOOLEAN,
     COLUMN_TYPE_TEXT,
     ColumnDescription,
     ComputedCells,
@@ -52,6 +53,13 @@ def literal(value: object) -> str:
 def texts_of(engine: Engine, table: TableDescription, column: int) -> list[str]:
     """Return the different texts of a column, without the long ones."""
     return engine.texts(table, column, _LONGEST_VALUE, _MOST_VALUES)
+
+
+def truths_of(engine: Engine, table: TableDescription) -> frozenset[int]:
+    """Return the columns that have a truth value in each row."""
+    columns = [one.number for one in table.columns if one.type == COLUMN_TYPE_BOOLEAN]
+    counted = [engine.run(f"SELECT COUNT(b{one}) FROM {raw(table)}")[1] for one in columns]
+    return frozenset(one for one, found in zip(columns, counted, strict=True) if found == [(table.rows,)])
 
 
 def measures_of(engine: Engine, table: TableDescription, column: int) -> dict[int, str]:

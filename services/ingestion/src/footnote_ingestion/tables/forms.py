@@ -59,6 +59,7 @@ def places_of_words(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
+@lru_cache(maxsize=65_536)
 def alike(left: str, right: str) -> bool:
     """Return whether two words differ by a short ending at most."""
     short, long = sorted((left, right), key=len)
@@ -101,7 +102,8 @@ class Filter:
     """What a row must have in a column.
 
     By `op`, "=": a text; one of `LIMITS`, "==": a number so compared with one, or that number; "from", "until": a day
-    as 2025-01-31 or a later one, an earlier one. With `other`, the number is that of this column in the same row.
+    as 2025-01-31 or a later one, an earlier one; "is": a truth value. With `other`, the number is that of this column
+    in the same row.
     """
 
     column: int
@@ -126,7 +128,8 @@ class Subject:
     `naming` is the column that names its rows, 0 for none; `dates` hold days, `years` numbers that are years.
     `only_year` is that of all days of a column, `daily` are the columns that have another day in each row.
     `currencies` are the codes of those that columns are counted in; `common` are words of most texts of a column,
-    `measures` what all numbers of a column are counted in, None where the table makes exceptions.
+    `measures` what all numbers of a column are counted in, None where the table makes exceptions. `truths` are the
+    columns that say true or false of each row.
     """
 
     filename: str
@@ -143,6 +146,7 @@ class Subject:
     daily: frozenset[int] = frozenset()
     common: Mapping[int, frozenset[str]] = field(default_factory=dict)
     measures: Mapping[int, Measure | None] = field(default_factory=dict)
+    truths: frozenset[int] = frozenset()
 
     def tells_apart(self, column: int) -> bool:
         """Return whether a column has truth values, or at most two texts for more rows."""
@@ -218,7 +222,7 @@ def has_form(asked: Sequence[str], words: TableWords) -> bool:
 @lru_cache(maxsize=32)
 def _first_words(words: TableWords) -> frozenset[str]:
     """Return the first word of each phrase of a form: a question without them has no form."""
-    return frozenset(next(units(phrase)) for form in FORMS for phrase in getattr(words, form))
+    return frozenset(units(phrase)[0] for form in FORMS for phrase in getattr(words, form))
 
 
 def place_in(asked: Sequence[str], parts: Sequence[str]) -> int:
@@ -236,10 +240,10 @@ def same_word(word: str, part: str, exact: bool) -> bool:
     return word == part if exact else alike(word, part)
 
 
-def units(phrase: str) -> Iterator[str]:
+@lru_cache(maxsize=65_536)
+def units(phrase: str) -> tuple[str, ...]:
     """Return the words of a phrase; characters of scripts without spaces apart."""
-    for part in fold(phrase).split():
-        yield from part if is_unspaced(part[0]) else [part]
+    return tuple(one for part in fold(phrase).split() for one in (part if is_unspaced(part[0]) else [part]))
 
 
 def runs(header: str) -> Iterator[Sequence[str]]:

@@ -78,7 +78,7 @@ class Asked:
         empty = {at for at, one in enumerate(tokens) if one in stop and at not in turns}
         counted = counted_at(tokens, said.get(forms.COUNT, (0, None))[1], stop)
         for phrase in (*words.said, *words.rows):
-            for start, end in _places(tokens, list(forms.units(phrase))):
+            for start, end in _places(tokens, forms.units(phrase)):
                 if not start <= counted < end or phrase in words.rows:
                     empty.update(at for at in range(start, end) if at not in turns)
         named = {fold(one) for one in (*words.numbers, *_MONTHS.get(language, "").split())}
@@ -136,7 +136,7 @@ def _said(tokens: Sequence[str], words: TableWords) -> tuple[dict[str, tuple[int
     named = (*OPERATIONS, *_LIMITS, "per", "comparison")
     phrases = [(phrase, form) for form in named for phrase in getattr(words, form)]
     for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
-        for start, end in _places(tokens, list(forms.units(phrase))):
+        for start, end in _places(tokens, forms.units(phrase)):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
                 found.setdefault(form, (start, end))

@@ -230,7 +230,7 @@ def _name(asked: Sequence[str], at: int, language: str) -> tuple[str, int, int] 
         return None
     for number, phrases in enumerate((words.tables.first_half, words.tables.second_half), 1):
         for phrase in phrases:
-            parts_of = list(forms.units(phrase))
+            parts_of = forms.units(phrase)
             there = asked[at : at + len(parts_of)]
             if len(there) == len(parts_of) and all(map(_is_word, there, parts_of)):
                 return HALF, number, at + len(parts_of)

@@ -72,7 +72,7 @@ def _share(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
     """Return what the rows with the form's part are of all, in percent; nothing where all are nothing."""
     numbers = [(row, _added(row, form) if form.measure else 1.0) for row in counted]
     known = [(row, number) for row, number in numbers if number is not None]
-    some = [number for row, number in known if form.part and _text(row, form.part.column) == form.part.value]
+    some = [number for row, number in known if form.part and _has(row, (form.part,))]
     whole = math.fsum(number for _, number in known)
     return [("", 100 * math.fsum(some) / whole)] if some and whole else []
 
@@ -113,6 +113,11 @@ def _has(row: RowData, filters: Iterable[Filter]) -> bool:
         if one.op in ("from", "until"):
             day = _day(row, one.column)[:10]
             if not day or (day < str(one.value)) == (one.op == "from"):
+                return False
+            continue
+        if one.op == "is":
+            cell = row.cells.get(one.column)
+            if cell is None or cell.value is not one.value:
                 return False
             continue
         number = _number(row, one.column)
