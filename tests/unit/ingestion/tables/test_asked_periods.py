@@ -31,6 +31,14 @@ LONG = Subject(
     {2: ["January", "February", "March"]}, 2, 9, frozenset(), frozenset({1}),
 )  # fmt: skip
 
+BY_QUARTER = Subject(
+    "rents.csv", "rents.csv", {1: "Quarter", 2: "Rent"}, frozenset({2}),
+    {1: [f"Q{quarter} {year}" for year in (2008, 2009) for quarter in (1, 2, 3, 4)]}, 1, 8,
+)  # fmt: skip
+SHEET = Subject(
+    "fares.xlsx", "fares.xlsx Jan2025", {1: "Town", 2: "Fare"}, frozenset({2}), {1: ["Lyon", "Nice"]}, 1, 2,
+)  # fmt: skip
+
 
 def form(question: str, subject: Subject, language: str = "en") -> forms.Form | None:
     found = read(question, subject, locales.choose(language).tables, language)
@@ -143,6 +151,32 @@ def test_what_grew_is_the_later_column_without_the_earlier() -> None:
     assert rows is not None
     assert [one.name for one in rows.sides] == ["Revenue", "Net income"]
     assert form("How did revenue change?", YEARS) is None
+
+
+@pytest.mark.parametrize(("question", "language", "rows"), [
+    ("Average rent over the four quarters of 2009", "en", 4),
+    ("Average rent in the 4 quarters of 2009", "en", 4),
+    ("Durchschnitt von Rent der vier Quartale 2009", "de", 4),
+    ("Moyenne de rent des quatre trimestres de 2009", "fr", 4),
+    ("Average rent over 2008 and 2009", "en", 8),
+    ("Average rent over the three quarters of 2009", "en", None),
+    ("Average rent over the four quarters of 2010", "en", None),
+    ("Average rent over 2009", "en", None),  # of that year, or above that number
+    ("Average rent of more than 2009", "en", None),
+])  # fmt: skip
+def test_rows_of_a_year_are_named_by_all_its_quarters_too(question: str, language: str, rows: int | None) -> None:
+    found = form(question, BY_QUARTER, language)
+    assert (found and len(found.filters)) == rows
+
+
+@pytest.mark.parametrize(("question", "computed"), [
+    ("Average fare in January 2025", True),
+    ("Average fare in Jan 2025", True),
+    ("Average fare in January", False),
+    ("Average fare in January 2024", False),
+])  # fmt: skip
+def test_a_sheet_s_name_is_a_period_in_any_way_of_writing(question: str, computed: bool) -> None:
+    assert (form(question, SHEET) is not None) == computed
 
 
 @pytest.mark.parametrize(("question", "limit"), [

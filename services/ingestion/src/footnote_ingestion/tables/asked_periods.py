@@ -52,7 +52,7 @@ class AskedPeriods:
         self._small = {fold(one) for one in STOP_WORDS.get(language, ())}
         self._about = tokens(subject.about)
         self._text = text
-        found = periods.periods(asked, language)
+        found = [self._with_parts(one) for one in periods.periods(asked, language)]
         self._periods = [
             one for one in found if not set(taken) & set(range(one.start, one.end)) and not self._is_limit(one)
         ]
@@ -66,10 +66,27 @@ class AskedPeriods:
         self.places: set[int] = {at for one in self._periods for at in range(one.start, one.end)}
         self._read_sides()
 
+    def _with_parts(self, period: Period) -> Period:
+        """Return a year with the words before it for all its parts: "the four quarters of 2009", "12 Monate 2009"."""
+        noun = period.start - 1
+        while noun > 0 and self._asked[noun] in self._small:
+            noun -= 1
+        for unit in (periods.QUARTER, periods.MONTH) if period.unit == YEAR and noun > 0 else ():
+            count = periods.parts(unit, YEAR)
+            said = (str(count), *(fold(one) for one in self._words.numbers[count - 2 : count - 1]))
+            if self._asked[noun] in periods.nouns_of(unit, self._language) and self._asked[noun - 1] in said:
+                return replace(period, start=noun - 1)
+        return period
+
     def _is_limit(self, period: Period) -> bool:
-        """Return whether a number of four figures is a limit, "more than 2000", and no column's year."""
-        limits = any(self._before(side, period) for side in LIMITS)
-        return limits and period.unit == YEAR and period.year not in {one.year for one in self._dated().values()}
+        """Return whether a number of four figures is a limit, "more than 2000", and no year of columns or rows."""
+        is_alone = period.unit == YEAR and period.end - period.start == 1
+        if not is_alone or not any(self._before(side, period) for side in LIMITS):
+            return False
+        column = self._texts()
+        of_rows = (periods.of_name(one, self._language) for one in self._subject.values.get(column or 0, ()))
+        named = (*self._dated().values(), *(one for one in of_rows if one is not None))
+        return period.year not in {one.year for one in named}
 
     def _has_year(self, period: Period) -> bool:
         return bool(self._subject.dates or self._subject.years) or any(
@@ -78,8 +95,10 @@ class AskedPeriods:
 
     def _read_sides(self) -> None:
         """Find the words before a single period, or between two, that say which side of it counts."""
-        for side in ("above", "below") if self._periods else ():
-            self.places |= self._before(side, self._periods[0])  # "over 2022, 2023 and 2024"
+        # "Over 2022, 2023 and 2024"; of one year of rows it may be a limit, and stays unexplained.
+        is_year = [(one.unit, one.end - one.start) for one in self._periods] == [(YEAR, 1)]
+        for side in ("above", "below") if self._periods and (self._dated() or not is_year) else ():
+            self.places |= self._before(side, self._periods[0])
         if len(self._periods) == 2:
             first, second = self._periods
             between = range(first.end, second.start)

@@ -94,11 +94,12 @@ class AskedWords:
 
         Its name says it, as of a sheet for January; or the column that names rows, if all its words are asked for.
         """
-        own = periods.of_name(self._own_name, self._language) is not None
-        if own and set(tokens(said)) <= set(tokens(self._own_name)):
-            return True
         above = self._subject.headers.get(self._subject.naming, "")
-        of_rows, asked = (periods.of_name(one, self._language) for one in (above, said))
+        own, of_rows, asked = (periods.of_name(one, self._language) for one in (self._own_name, above, said))
+        if own is not None and set(tokens(said)) <= set(tokens(self._own_name)):
+            return True
+        if own is not None and asked is not None and (own.unit, own.order) == (asked.unit, asked.order):
+            return True  # "Jan2025"
         if of_rows is None or asked is None or (of_rows.unit, of_rows.order) != (asked.unit, asked.order):
             return False
         name = tokens(above)
