@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text import tables
+from footnote_text import intents, locales, tables
 from footnote_text.tables import Cell, Row
 
 from footnote_generation.extractive.passages import Unit, marks
-from footnote_generation.extractive.question import Question
+from footnote_generation.extractive.question import Kind, Question
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import Word, analyse
 
@@ -21,6 +21,8 @@ def is_another(question: Question, row: Row | None, under: frozenset[str]) -> bo
     """
     if row is None:
         return False
+    if question.kind is Kind.COUNT and _is_counted(question, row):
+        return True
     columns = _columns_asked_of(question, row)
     if columns is None:
         return _lacks_sought(question, row, under)
@@ -30,6 +32,30 @@ def is_another(question: Question, row: Row | None, under: frozenset[str]) -> bo
     headed = _stems(" . ".join(column for cell in row.cells for column in cell.headers), question.language)
     stems = _stems(" . ".join([*row.headers, *(cell.text for cell in row.cells)]), question.language) | under - headed
     return not any(_says(stems, word) for word in words)
+
+
+def _is_counted(question: Question, row: Row) -> bool:
+    """Whether a question counts what the rows are, as the column says that names them: one row is no number of them."""
+    sought = question.sought - lexicon.light_stems()
+    heads = [cell.headers for cell in row.cells if cell.number is None and cell.names_row]
+    numbers = [cell.headers for cell in row.cells if cell.number is not None]
+    of_rows, of_numbers = (
+        _stems(" . ".join(header for path in paths for header in path), question.language) for paths in (heads, numbers)
+    )
+    return not sought.isdisjoint(of_rows) and sought.isdisjoint(of_numbers)
+
+
+def is_part(question: Question, row: Row | None) -> bool:
+    """Whether a question asks for a total or mean of which a row with its numbers is a part: it is named as neither."""
+    locale = locales.known(question.language)
+    if row is None or locale is None or all(cell.number is None for cell in row.cells):
+        return False
+    but_last, *_ = question.text.rstrip("?？!. ").rsplit(None, 1) or [""]  # "what does it mean"
+    if not (intents.has(question.text, locale.tables.total) or intents.has(but_last, locale.tables.average)):
+        return False
+    named = " . ".join([*row.headers, *(text for cell in row.cells for text in (cell.text, *cell.headers))])
+    every = (one.tables for one in map(locales.known, locales.codes()) if one is not None)
+    return not any(intents.has(named, one.total) or intents.has(named, one.average) for one in every)
 
 
 def _lacks_sought(question: Question, row: Row, under: frozenset[str]) -> bool:

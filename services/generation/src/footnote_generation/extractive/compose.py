@@ -94,8 +94,10 @@ class Search:
         else:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
         sure = meaning.support(question, chosen) if likeness else self._support
-        wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
         sentences = tuple((self._tidy(item.unit, item is chosen[0]), item.unit.source) for item in chosen)
+        if cells.is_part(question, self._rows.of(chosen[0].unit)):
+            return Draft(sentences, sure, Intent.TOTAL, tuple((one,) for one in sentences))
+        wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
         return Draft(sentences, sure, wish, first=chosen[0].unit)
 
     def _tidy(self, unit: Unit, first: bool) -> str:
