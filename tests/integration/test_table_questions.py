@@ -42,6 +42,21 @@ def pay() -> bytes:
     return stream.getvalue()
 
 
+def spending() -> bytes:
+    """A workbook with a list of amounts, and a sheet with their sums by programme."""
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    book.active.title = "Spending"
+    for row in (["Code", "Programme", "Amount"], ["01-1", "Roads", 50], ["02-1", "Parks", 40], ["01-2", "Roads", 30]):
+        book.active.append(row)
+    by_programme = book.create_sheet("By programme")
+    for row in (["Programme", "Amount", "Percent"], ["Roads", 80, 66.7], ["Parks", 40, 33.3]):
+        by_programme.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
 class Asked:
     """Documents of one tenant, and what is computed from them."""
 
@@ -69,6 +84,7 @@ async def asked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Asked
         found = Asked(Client(served, Scope(tenant_id=uuid4().hex, user_id="u", roles=[ROLE_SYSTEM])))
         await found.put("orders.csv", ORDERS.encode())
         await found.put("pay.xlsx", pay())
+        await found.put("spending.xlsx", spending())
         yield found
 
 
@@ -90,6 +106,7 @@ async def asked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Asked
         ("pay.xlsx", "Total overtime in January", "en", "Overtime: 12"),
         ("pay.xlsx", "Total overtime in February, please", "en", "Overtime: 15"),
         ("pay.xlsx", "Average hours of February", "en", "Hours: 120"),
+        ("spending.xlsx", "Which programme has the highest amount?", "en", "- Roads: 80"),
     ],
 )
 async def test_it_is_computed(asked: Asked, name: str, question: str, locale: str, said: str) -> None:
@@ -132,6 +149,7 @@ async def test_a_word_that_is_left_out_is_said_as_a_doubt(
         "Average amount of the second order booked",  # an ordinal
         "What did the total amount reach in Brest?",  # one cell, which is quoted
         "Total overtime in March",  # another month than any sheet's
+        "Which name has the highest hours?",  # in either month
     ],
 )
 async def test_what_would_change_the_number_is_never_left_out(asked: Asked, question: str) -> None:

@@ -174,6 +174,7 @@ def test_rows_of_a_year_are_named_by_all_its_quarters_too(question: str, languag
     ("Average fare in Jan 2025", True),
     ("Average fare in January", False),
     ("Average fare in January 2024", False),
+    ("Average fare in 2025", False),
 ])  # fmt: skip
 def test_a_sheet_s_name_is_a_period_in_any_way_of_writing(question: str, computed: bool) -> None:
     assert (form(question, SHEET) is not None) == computed

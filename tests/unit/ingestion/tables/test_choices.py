@@ -402,3 +402,11 @@ def test_a_word_of_a_column_of_days_is_not_taken_for_a_question_for_the_day(comp
     assert "Birch" in found.text
     again = f"{rows}Cedar;2024-02-07;20\n"  # of a day's rows or of the day
     assert compute(again, "On which invoice date was the amount highest?", "en") is None
+
+
+def test_the_most_of_names_that_repeat_is_of_rows_and_sums_alike(compute: Compute) -> None:
+    rows = "Programme;Amount\nRoads;50\nParks;60\nRoads;30\n"
+    assert compute(rows, "Which programme has the highest amount?", "en") is None
+    found = compute(f"{rows}Roads;70\n", "Which programme has the highest amount?", "en")
+    assert found is not None
+    assert found.text.endswith("- Roads: 150")

@@ -251,7 +251,7 @@ class AskedForm(AskedSides):
             return None
         if not form.measure or (self._named_by_default and "about" in self._taken.values() and others):
             return None
-        if form.key in others and len(subject.values[form.key]) < subject.rows:
+        if form.key in texts and len(subject.values[form.key]) < subject.rows:
             inner = [one for one in (TOTAL, AVERAGE) if one in asked]
             if form.most > 1 and not inner:
                 inner = [TOTAL]  # the first three of what comes in many rows are no three rows

@@ -56,7 +56,9 @@ class AskedPeriods:
         self._periods = [
             one for one in found if not set(taken) & set(range(one.start, one.end)) and not self._is_limit(one)
         ]
-        named = [one for one in self._periods if one.unit == YEAR and str(one.year) in self._about]
+        own = periods.of_name(subject.about.removeprefix(subject.filename), language)
+        is_part = own is not None and own.unit != YEAR  # a sheet for a month is not that of the year
+        named = [one for one in self._periods if one.unit == YEAR and str(one.year) in self._about and not is_part]
         if len(named) < len(self._periods) or not (self._dated() or subject.dates or subject.years):
             # "In March 2025" and a file of 2025; of a year alone it is the name, where the table has no others.
             kept = [one for one in self._periods if one not in named or self._has_year(one)]

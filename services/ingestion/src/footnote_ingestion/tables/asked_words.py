@@ -96,10 +96,8 @@ class AskedWords:
         """
         above = self._subject.headers.get(self._subject.naming, "")
         own, of_rows, asked = (periods.of_name(one, self._language) for one in (self._own_name, above, said))
-        if own is not None and set(tokens(said)) <= set(tokens(self._own_name)):
-            return True
-        if own is not None and asked is not None and (own.unit, own.order) == (asked.unit, asked.order):
-            return True  # "Jan2025"
+        if own is not None and asked is not None and own.unit == asked.unit:  # "Jan2025" is no 2025
+            return own.order == asked.order or set(tokens(said)) <= set(tokens(self._own_name))
         if of_rows is None or asked is None or (of_rows.unit, of_rows.order) != (asked.unit, asked.order):
             return False
         name = tokens(above)

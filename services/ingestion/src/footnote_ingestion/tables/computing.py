@@ -6,7 +6,6 @@ The answer is confirmed only if both agree.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,7 +33,6 @@ from footnote_ingestion.tables.form_statements import formula_of, kept_name, lac
 from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
-    SMALLEST,
     Rows,
     cells_of,
     key_of,
@@ -42,6 +40,7 @@ from footnote_ingestion.tables.formatting import (
     measures_of,
     mixed_units,
     raw,
+    same_results,
     sentence,
     texts_of,
     truths_of,
@@ -56,6 +55,11 @@ from footnote_ingestion.tables.total_rows import total_rows
 
 _MOST_EQUAL = 10
 """Rows or groups that a ranking lists beyond those asked for, since they are equal to the last one."""
+
+
+_MOST_ALIKE = 5
+"""Tables that are compared where each explains a question as well."""
+_Found = tuple[TableDescription, Form, AskedForm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class Computing:
         known = [locales.known(code) for code in dict.fromkeys((locale, detect(question), *locales.codes()))]
         likely = known[: len({locale, detect(question)})]
         for words in filter(None, known if reading is None else ()):
-            if len(named) == 2 and _says(asked, words.tables.comparison):
+            if len(named) == 2 and forms.says(asked, words.tables.comparison):
                 return compared(self._engine, self._again, asked, named, words)
             if not (forms.has_form(asked, words.tables) or words in likely):
                 continue
@@ -155,13 +159,13 @@ class Computing:
     def _fitting(
         self, question: str, named: Sequence[str], words: Locale, *, leaves_out: bool = False,
         reading: Reading | None = None,
-    ) -> tuple[TableDescription, Form, AskedForm] | None:  # fmt: skip
+    ) -> _Found | None:  # fmt: skip
         """Return the one table that explains most of the question, with its form and how that was read.
 
         With a reading, words that nothing explains may mean columns that are like them. None where no table or several
         explain as much.
         """
-        found: list[tuple[TableDescription, Form, AskedForm]] = []
+        found: list[_Found] = []
         for table in self._engine.tables:
             if named and table.filename not in named:
                 continue
@@ -179,8 +183,21 @@ class Computing:
         best = max((form.known for _, form, _ in found), default=0)
         first = [one for one in found if one[1].known == best]
         whole = [one for one in first if one[2].names_whole(one[1])]
-        first = whole if len(whole) == 1 else first
+        first = self._summarising(whole if len(whole) == 1 else first)
         return first[0] if len(first) == 1 and first[0][1].kind != forms.SEVERAL else None
+
+    def _summarising(self, found: list[_Found]) -> list[_Found]:
+        """Return the smallest of a document's tables where all give the same, as a list and its sums by name do.
+
+        Tables of the same columns, as of two months, are added up by nobody, and either may be meant.
+        """
+        columns = {tuple(column.name for column in table.columns) for table, _, _ in found}
+        is_one = len({table.document_id for table, _, _ in found}) == 1 < len(found) == len(columns) <= _MOST_ALIKE
+        if not is_one or any(form.kind not in (forms.HIGHEST, forms.LOWEST) for _, form, _ in found):
+            return found
+        first, *others = (self._given(self._engine.tables.index(table), form) for table, form, _ in found)
+        same = first is not None and all(one is not None and same_results(one, first) for one in others)
+        return [min(found, key=lambda one: one[0].rows)] if same else found
 
     def subject(self, table: TableDescription) -> Subject:
         """Return a table as questions see it."""
@@ -308,7 +325,7 @@ class Computing:
             return None
         computation = TableComputation(query=statement, formula=formula_of(table, form, words.tables))
         computation.document_ids.append(table.document_id)
-        computation.confirmed = _same(results, of_rows(self._again(table), form, totals))
+        computation.confirmed = same_results(results, of_rows(self._again(table), form, totals))
         kept = {key for key, _ in results} if ranked else None
         values = {value for _, value in results}
         cells = [
@@ -376,26 +393,5 @@ def _results(rows: Sequence[Sequence[Any]], form: Form) -> list[tuple[str, Any]]
     return sorted(found, key=lambda one: one[1], reverse=form.kind == forms.HIGHEST)
 
 
-def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> bool:
-    if len(one) != len(two):
-        return False
-    for (key, value), (other, again) in zip(one, two, strict=True):
-        alike = value is again is None or (
-            value is not None and again is not None and math.isclose(value, again, rel_tol=1e-9, abs_tol=SMALLEST)
-        )
-        if key != other or not alike:
-            return False
-    return True
-
-
 def _has_letter(text: str) -> bool:
     return any(map(str.isalpha, text))
-
-
-def _says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
-    return any(
-        any(word.startswith(forms.tokens(phrase)[0]) for word in asked)
-        if phrase.endswith("*")
-        else forms.place_in(asked, forms.tokens(phrase)) >= 0
-        for phrase in phrases
-    )

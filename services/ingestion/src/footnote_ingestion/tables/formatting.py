@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, time
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 from footnote.types.v1.table_pb2 import (
     COLUMN_TYPE_BOOLEAN,
@@ -183,3 +184,16 @@ def key_of(value: object) -> str:
 def sentence(text: str) -> str:
     """Return a text with a capital at its start."""
     return text[:1].upper() + text[1:]
+
+
+def same_results(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> bool:
+    """Return whether two computations gave the same keys, in order, and numbers."""
+    if len(one) != len(two):
+        return False
+    for (key, value), (other, again) in zip(one, two, strict=True):
+        alike = value is again is None or (
+            value is not None and again is not None and math.isclose(value, again, rel_tol=1e-9, abs_tol=SMALLEST)
+        )
+        if key != other or not alike:
+            return False
+    return True

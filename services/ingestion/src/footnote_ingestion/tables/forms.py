@@ -261,3 +261,13 @@ def runs(header: str) -> Iterator[Sequence[str]]:
 def place_of(word: str, numbers: Sequence[str]) -> int:
     """Return the number that a word is, of those that a locale lists from two; 0 for none."""
     return next((place for place, one in enumerate(numbers, 2) if fold(one) == word), 0)
+
+
+def says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
+    """Return whether a question has one of several phrases."""
+    return any(
+        any(word.startswith(tokens(phrase)[0]) for word in asked)
+        if phrase.endswith("*")
+        else place_in(asked, tokens(phrase)) >= 0
+        for phrase in phrases
+    )
