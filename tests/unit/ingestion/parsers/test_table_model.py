@@ -172,3 +172,25 @@ def test_a_merged_number_counts_once_and_names_every_row(
     found = kept(path)
     assert [value(row.cells[2]) for row in found] == [300.0, "300", 500.0]
     assert [value(row.cells[0]) for row in found] == [2021.0, 2021.0, 2022.0]
+
+
+@pytest.mark.parametrize(("form", "numbers"), [("docx", [3, 5]), ("html", [3, 5])])
+def test_lines_drawn_with_signs_are_no_rows(form: str, numbers: list[int], tmp_path: Path) -> None:
+    drawn = ("Costs", "2018", "2017"), ("-----", "---:", "---:"), ("Rent", "705", "414"), ("-----", "---", "---"), (
+        "Wages", "-", "---",
+    )  # fmt: skip
+    path = tmp_path / f"drawn.{form}"
+    if form == "docx":
+        document = docx.Document()
+        table = document.add_table(len(drawn), 3)
+        for at, texts in enumerate(drawn):
+            for column, text in enumerate(texts):
+                table.cell(at, column).text = text
+        document.save(str(path))
+    else:
+        lines = "".join(f"<tr>{''.join(f'<td>{text}</td>' for text in texts)}</tr>" for texts in drawn)
+        path.write_text(f"<table>{lines}</table>")
+    found = kept(path)
+    assert [row.number for row in found] == numbers
+    assert [cell.header for cell in found[0].cells] == ["Costs", "2018", "2017"]
+    assert [cell.text for cell in found[1].cells] == ["Wages", "-", "---"]

@@ -26,6 +26,8 @@ MOST_REPEATED = 300
 """A longer value is written only in the first row that it covers."""
 _MOST_COLUMNS = 1_000
 _LEARNT_ROWS = 30
+_MOST_RULED, _SHORTEST_RULE = 2, 3
+"""Rows of a header that a line of signs below it shows; the fewest signs of a line."""
 # Limit on repeated values in one table; a page can claim any number with a few bytes.
 _MOST_POSITIONS = 500_000
 
@@ -65,12 +67,17 @@ def write_table(
     if not marked and _pairs(grid, texts):
         _write_pairs(texts, TableRows(out, ((), ()), naming={0}), out, place, titles)
         return
-    depth = _header_rows(grid, texts, marked, width)
+    ruled = next((at for at, row in enumerate(texts) if _is_rule(row)), 0)
+    depth = _header_rows(grid, texts, max(marked, ruled if ruled <= _MOST_RULED else 0), width)
     headers = [header_path([line[column] for line in texts[:depth] if column < len(line)]) for column in range(width)]
-    table = TableRows(out, headers, naming=_naming(grid[depth:], texts[depth:]), said=said)
+    table = TableRows(
+        out, headers, naming=_naming(grid[depth:], [row for row in texts[depth:] if not _is_rule(row)]), said=said
+    )
     unused = {column for column, header in enumerate(headers) if header}
     above: Sequence[Cell] = ()
     for number, row in enumerate(grid[depth:], titles + depth + 1):
+        if _is_rule(texts[number - titles - 1]):
+            continue
         if len(row) != len(above) or any(one is not other for one, other in zip(row, above, strict=True)):
             _write_row(number, row, above, table, bool(depth), unused, out, place)
         above = row
@@ -90,6 +97,12 @@ def _write_pairs(
         if len(pair) > 1 and pair[1]:
             spans.append((1, len(text) - len(pair[1]), len(text)))
         table.write(number, text, spans, place, typed=[*map(out.numbers.cell, pair)])
+
+
+def _is_rule(row: Sequence[str]) -> bool:
+    """Return whether a row is a line drawn with signs, as "-----" below the header of a table written as text."""
+    filled = [text for text in row if text]
+    return len(filled) > 1 and all(len(text) >= _SHORTEST_RULE and not text.strip("-–—=_:+| ") for text in filled)
 
 
 def _naming(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> frozenset[int]:
