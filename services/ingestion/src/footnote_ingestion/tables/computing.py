@@ -51,7 +51,7 @@ from footnote_ingestion.tables.forms import Form, Subject, Totals
 from footnote_ingestion.tables.periods import FIRST_YEAR, LAST_YEAR, YEAR, is_year, nouns_of
 from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
-from footnote_ingestion.tables.total_rows import total_rows
+from footnote_ingestion.tables.total_rows import repeats_in_sections, total_rows
 
 _MOST_EQUAL = 10
 """Rows or groups that a ranking lists beyond those asked for, since they are equal to the last one."""
@@ -292,6 +292,8 @@ class Computing:
         return form if single else groups
 
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
+        if form.adds_up and repeats_in_sections(self._engine, table):
+            return None
         totals = total_rows(self._engine, table)
         lines = self._lines(table, form, where_of(form, totals, kept_name))
         if len(lines) > MOST_ROWS or not lines:

@@ -205,6 +205,11 @@ class Form:
         return tuple(dict.fromkeys((*self.added, *compared)))
 
     @property
+    def adds_up(self) -> bool:
+        """Whether several rows are put together, in all or in groups."""
+        return self.grouped or self.kind in (TOTAL, AVERAGE, COUNT, SHARE)
+
+    @property
     def is_ranking(self) -> bool:
         """Whether the sides are put in order."""
         return bool(self.sides) and self.kind in (HIGHEST, LOWEST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from footnote.types.v1.table_pb2 import COLUMN_TYPE_TEXT, TableDescription
 
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR
 from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.formatting import SMALLEST, is_total, may_be_total, raw, texts_of
 from footnote_ingestion.tables.forms import Totals
@@ -11,6 +12,7 @@ from footnote_ingestion.tables.forms import Totals
 _MOST_NAMELESS, _MOST_TOTALS = 1000, 100
 """Rows without a name, from the end, that are looked through for totals; rows of totals that are left out."""
 
+_MOST_SECTIONS = 1000
 _FEWEST = 5
 """Rows of a table in which one may be recognised by its numbers: of three, one often is as much as two others."""
 
@@ -30,6 +32,15 @@ def total_rows(engine: Engine, table: TableDescription) -> Totals:
     statement = f"SELECT row, COALESCE({', '.join(columns)}) FROM {raw(table)} WHERE {nameless} ORDER BY row DESC"
     found = engine.run(f"{statement} LIMIT {_MOST_NAMELESS}")[1]
     return Totals(naming, named, sorted(row for row, text in found if text and is_total(text))[:_MOST_TOTALS])
+
+
+def repeats_in_sections(engine: Engine, table: TableDescription) -> bool:
+    """Return whether a section of a table says that its rows are the totals of others'.
+
+    Where such a section ends may be uncertain, so that nothing is added up at all.
+    """
+    found = engine.run(f"SELECT DISTINCT sections FROM {raw(table)}", most=_MOST_SECTIONS)[1]
+    return len(found) > 1 and any(is_total(one) for (path,) in found for one in str(path or "").split(HEADER_SEPARATOR))
 
 
 def _greatest(engine: Engine, table: TableDescription, naming: int) -> set[str]:
