@@ -1,6 +1,7 @@
 """Both clients have a stub for every service, and say so in words when they are closed during a call."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
@@ -155,3 +156,23 @@ async def test_another_task_ends_a_stream_and_nothing_else(address: str, edge: S
         again = client.answers.Ask(AskRequest(question="slow"))
         await anext(aiter(again))
         again.cancel()
+
+
+@pytest.mark.parametrize("kind", ["threads", "tasks"])
+async def test_a_stream_that_is_left_ends_without_a_collection_of_garbage(
+    kind: str, address: str, edge: SlowEdge
+) -> None:
+    gc.disable()
+    try:
+        if kind == "threads":
+            with Client(address) as client:
+                for _ in client.answers.Ask(AskRequest(question="slow")):
+                    break
+                assert edge.cancelled.wait(10)
+        else:
+            async with AsyncClient(address) as task_client:
+                async for _ in task_client.answers.Ask(AskRequest(question="slow")):
+                    break
+                assert await asyncio.to_thread(edge.cancelled.wait, 10)
+    finally:
+        gc.enable()

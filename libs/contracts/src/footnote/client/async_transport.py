@@ -84,19 +84,12 @@ async def response(plain: Callable[..., Any], request: Any, timeout: float, meta
         raise await ending.of(error) from None
 
 
-class Stream:
-    """The responses of a streamed call. Another task may `cancel` it: then the loop over it ends."""
+class Ending:
+    """What ends a streamed call from outside. Its responses know this and not their `Stream`, whose loss ends them."""
 
-    def __init__(self, start: "Callable[[Stream], AsyncIterator[Any]]") -> None:
+    def __init__(self) -> None:
         self._ended = asyncio.Event()
         self._rpc: Any = None
-        self._items: Any = start(self)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        return await anext(self._items)
 
     @property
     def cancelled(self) -> bool:
@@ -120,6 +113,20 @@ class Stream:
         self._ended.set()
         if self._rpc is not None:
             self._rpc.cancel()
+
+
+class Stream:
+    """The responses of a streamed call. Another task may `cancel` it: then the loop over it ends."""
+
+    def __init__(self, items: AsyncIterator[Any], ending: Ending) -> None:
+        self._items: Any = items
+        self.cancel = ending.cancel
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await anext(self._items)
 
     async def aclose(self) -> None:
         """End the call; from the task that reads it."""

@@ -15,6 +15,7 @@ from footnote_kit.status import from_proto
 from footnote.client.asking import is_last, is_settled, question
 from footnote.client.async_transport import (
     CallError,
+    Ending,
     Requests,
     Stream,
     Transport,
@@ -308,7 +309,8 @@ class AsyncChannel(Transport):
 
         def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> Stream:
             seconds = self._wiring.stream_timeout if timeout is None else timeout
-            return Stream(lambda stream: self._streamed(method, plain, request, seconds, metadata, stream))
+            ending = Ending()
+            return Stream(self._streamed(method, plain, request, seconds, metadata, ending), ending)
 
         return call
 
@@ -336,14 +338,14 @@ class AsyncChannel(Transport):
         return call
 
     async def _streamed(
-        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata, stream: Stream
+        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata, ending: Ending
     ) -> AsyncIterator[Any]:
         wiring = self._wiring
         sent, repeatable = prepared(method, request, wiring.retry)
         attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
         while True:
             try:
-                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata), stream.began)
+                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata), ending.began)
                 async with closing(items) as open_items:
                     async for item in open_items:
                         begun = True
@@ -352,11 +354,11 @@ class AsyncChannel(Transport):
             except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
             except Closed:
-                if stream.cancelled:
+                if ending.cancelled:
                     return
                 raise
-            if stream.cancelled:
+            if ending.cancelled:
                 return
             if begun:
                 raise failure from cause
-            await _wait(attempts, failure, cause, stream.pause)
+            await _wait(attempts, failure, cause, ending.pause)

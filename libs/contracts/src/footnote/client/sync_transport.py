@@ -68,19 +68,12 @@ def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: 
         raise requests.error from None
 
 
-class Stream:
-    """The responses of a streamed call. Another thread may `cancel` it: then the loop over it ends."""
+class Ending:
+    """What ends a streamed call from outside. Its responses know this and not their `Stream`, whose loss ends them."""
 
-    def __init__(self, start: "Callable[[Stream], Iterator[Any]]") -> None:
+    def __init__(self) -> None:
         self._ended = threading.Event()
         self._rpc: Any = None
-        self._items: Any = start(self)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Any:
-        return next(self._items)
 
     @property
     def cancelled(self) -> bool:
@@ -98,10 +91,24 @@ class Stream:
         self._ended.wait(seconds)
 
     def cancel(self) -> None:
-        """End the call, at once and for good; from any thread."""
+        """End the call, at once and for good."""
         self._ended.set()
         if self._rpc is not None:
             self._rpc.cancel()
+
+
+class Stream:
+    """The responses of a streamed call. Another thread may `cancel` it: then the loop over it ends."""
+
+    def __init__(self, items: Iterator[Any], ending: Ending) -> None:
+        self._items: Any = items
+        self.cancel = ending.cancel
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._items)
 
     def close(self) -> None:
         """End the call; from the thread that reads it."""

@@ -15,6 +15,7 @@ from footnote.client.failures import Closed, Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, again, prepared
 from footnote.client.sync_transport import (
     CallError,
+    Ending,
     Requests,
     Stream,
     Transport,
@@ -299,7 +300,8 @@ class Channel(Transport):
 
         def call(request: Any, timeout: float | None = None, metadata: Metadata = None) -> Stream:
             seconds = self._wiring.stream_timeout if timeout is None else timeout
-            return Stream(lambda stream: self._streamed(method, plain, request, seconds, metadata, stream))
+            ending = Ending()
+            return Stream(self._streamed(method, plain, request, seconds, metadata, ending), ending)
 
         return call
 
@@ -327,14 +329,14 @@ class Channel(Transport):
         return call
 
     def _streamed(
-        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata, stream: Stream
+        self, method: str, plain: Callable[..., Any], request: Any, timeout: float, metadata: Metadata, ending: Ending
     ) -> Iterator[Any]:
         wiring = self._wiring
         sent, repeatable = prepared(method, request, wiring.retry)
         attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
         while True:
             try:
-                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata), stream.began)
+                items = responses(plain, sent, attempts.remaining(), wiring.metadata(metadata), ending.began)
                 with closing(items) as open_items:
                     for item in open_items:
                         begun = True
@@ -343,11 +345,11 @@ class Channel(Transport):
             except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
             except Closed:
-                if stream.cancelled:
+                if ending.cancelled:
                     return
                 raise
-            if stream.cancelled:
+            if ending.cancelled:
                 return
             if begun:
                 raise failure from cause
-            _wait(attempts, failure, cause, stream.pause)
+            _wait(attempts, failure, cause, ending.pause)
