@@ -17,14 +17,14 @@ from footnote_edge.adapters.answers import AnswerTable
 from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.adapters.forgetting import ForgettingTable
 from footnote_edge.adapters.origins import OriginTable, row_key
-from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
+from footnote_edge.adapters.tables import ForgottenRow, MessageOriginRow, MessageRow
 from footnote_edge.asking import storing
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.origins import Origin, of_sources
 from footnote_edge.conversations.withholding import Withholding
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import NotFound
-from sqlalchemy import delete, event, func, make_url, select, text
+from sqlalchemy import delete, event, func, make_url, select, text, update
 from support import postgres
 
 pytestmark = pytest.mark.full
@@ -283,9 +283,40 @@ async def test_a_sweep_reads_from_the_notes_on_and_not_all_answers(tmp_path: Pat
     await opened.migrate()
     said = []
     event.listen(opened.engine.sync_engine, "before_cursor_execute", lambda *told: said.append(told[2:4]))
-    await ForgettingTable(opened).sweep()
-    statement, parameters = next(one for one in said if "message_origins" in one[0])
+    table = ForgettingTable(opened)
+    await table.documents(["a"])
+    said.clear()
+    await table.sweep()
+    asked = [one for one in said if "message_origins" in one[0]]
+    assert len(asked) == 2
     with sqlite3.connect(tmp_path / "edge.db") as connection:
-        plan = " | ".join(row[-1] for row in connection.execute(f"explain query plan {statement}", parameters))
-    assert "SCAN message_origins" not in plan, plan
+        for statement, parameters in asked:
+            plan = " | ".join(row[-1] for row in connection.execute(f"explain query plan {statement}", parameters))
+            assert "SCAN message_origins" not in plan, plan
     await opened.close()
+
+
+async def test_a_sweep_looks_at_new_notes_alone_and_at_all_every_hour(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old note's remainder is found at the first sweep; one that came without a check, within the hour."""
+    table = ForgettingTable(database)
+    await table.documents(["a"])
+    async with database.sessions.begin() as session:
+        await session.execute(update(ForgottenRow).values(create_time=datetime.now(UTC) - timedelta(days=2)))
+    await keep(database, "first")
+    assert len(await ForgettingTable(database).sweep()) == 0, "the answer stands alone, in no conversation"
+    assert await origins_of(database, "first") == {"b"}
+    assert await table.sweep() == []
+    await keep(database, "second")
+    await table.sweep()
+    assert await origins_of(database, "second") == {"a", "b"}
+    monkeypatch.setattr(table, "_whole_due", 0.0)
+    await table.sweep()
+    assert await origins_of(database, "second") == {"b"}
+
+
+async def origins_of(database: Database, name: str) -> set[str]:
+    async with database.sessions() as session:
+        query = select(MessageOriginRow.document_id).where(MessageOriginRow.message_id == name)
+        return set(await session.scalars(query)) - {""}

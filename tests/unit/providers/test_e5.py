@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 from footnote_kit import native_logs
 from footnote_kit.errors import FailedPrecondition, Unavailable
-from footnote_providers.e5 import files, weights, worker
+from footnote_providers.e5 import files, weights
 from footnote_providers.e5.pieces import Pieces, normalised
 from footnote_providers.e5.provider import E5Embeddings
 from footnote_providers.testing import EMBEDDER
@@ -201,24 +201,6 @@ async def test_what_a_caller_waits_for_comes_before_passages_and_is_the_same(mod
     assert not indexing.done()
     await indexing
     assert np.allclose(waited, await model.embed_documents(list(SENTENCES.values())), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("pressure", "seconds"),
-    [
-        ("some avg10=97.20 avg60=3.00 avg300=1.00 total=1\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n", 0.3),
-        ("some avg10=12.00 avg60=99.00 avg300=99.00 total=1\n", 0.0),
-        ("", 0.0),
-        ("some\n", 0.0),
-        (None, 0.0),
-    ],
-)
-async def test_passages_leave_time_to_others_that_wait(tmp_path: Path, pressure: str | None, seconds: float) -> None:
-    file = tmp_path / "cpu"
-    if pressure is not None:
-        file.write_text(pressure)
-    assert worker.rest(file, 0.1) == pytest.approx(seconds)
-    assert worker.rest(file, 60.0) <= 2.0
 
 
 async def test_files_are_made_once_and_whole(made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:

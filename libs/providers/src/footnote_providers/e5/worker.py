@@ -2,8 +2,7 @@
 
 Questions and what else a caller waits for have threads of their own, so that they do not wait for earlier passages.
 Each batch of texts runs on one thread, several batches side by side: threads that share a batch wait for each other at
-every operator. While others wait for a processor, passages take a quarter of their time: documents that are being read
-come first, and are found by their words meanwhile.
+every operator.
 
 Both ends speak one protocol over two pipes. A request is a header and its texts as JSON. A response is a header and
 the vectors as float32 rows, or for `FAILED` the reason as UTF-8. Both headers hold the request's number, its kind or
@@ -19,7 +18,6 @@ import resource
 import struct
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
@@ -42,11 +40,6 @@ _MOST_MEMORY = 4 << 30
 _LOWER_PRIORITY = 5
 _BATCH = 2
 """Passages per batch: the working set of two fits the processor's caches (tests/bench/test_bench_e5_cost.py)."""
-_PRESSURE = Path("/proc/pressure/cpu")
-_CROWDED = 60.0
-"""Percent of the last ten seconds in which something waited for a processor; the model's own threads do not."""
-_REST, _LONGEST_REST = 3.0, 2.0
-"""The rest after passages, as a multiple of the time that they took, and the longest in seconds."""
 
 
 class _Worker:
@@ -68,29 +61,16 @@ class _Worker:
             self._threads[kind].submit(self._answer, number, kind, texts)
 
     def _answer(self, number: int, kind: int, texts: list[str]) -> None:
-        began = time.monotonic()
         try:
             vectors = self._model.encode([PREFIXES[kind] + text for text in texts], self._batches.get(kind), _BATCH)
             self._write(number, DONE, vectors.tobytes())
         except Exception as error:  # the libraries raise bare exceptions; the parent turns them into a typed one
             self._write(number, FAILED, type(error).__name__.encode())
-        if kind == PASSAGES:
-            time.sleep(rest(_PRESSURE, time.monotonic() - began))
 
     def _write(self, number: int, state: int, content: bytes) -> None:
         with self._writing:
             self._output.write(HEADER.pack(number, state, len(content)) + content)
             self._output.flush()
-
-
-def rest(pressure: Path, took: float) -> float:
-    """Return the seconds to rest after passages that took so long: 0 unless the kernel says that others wait."""
-    try:
-        some = pressure.read_text("ascii").split()
-        waited = float(some[1].removeprefix("avg10="))
-    except (OSError, ValueError, IndexError):
-        return 0.0  # no Linux, or one that does not measure it
-    return min(_REST * took, _LONGEST_REST) if waited >= _CROWDED else 0.0
 
 
 def main(arguments: list[str]) -> None:

@@ -334,7 +334,7 @@ export const ar: Texts & Forms<"zero" | "two" | "few" | "many"> = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "انقطعت الإجابة.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "حُذف مستند منذ ذلك الحين.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "أُعيدت صياغة السؤال بقواعد لا بالنموذج.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "اختيرت الجمل بحسب الكلمات: استغرقت المقارنة بحسب المعنى وقتًا أطول مما ينبغي.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "لم تُقارَن كل الجمل بحسب المعنى لأن ذلك استغرق وقتًا طويلًا: واختيرت البقية بحسب الكلمات.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "قد تكون أحدث المستندات غائبة أو في نسختها السابقة.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "ملف مذكور في السؤال ليس بين المستندات.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "يطلب عامل التصفية حقلًا لا يوجد في أي مستند جرى البحث فيه.",

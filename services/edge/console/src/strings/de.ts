@@ -334,7 +334,7 @@ export const de: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "Die Antwort ist abgebrochen.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Ein Dokument wurde inzwischen gelöscht.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "Die Frage wurde nach Regeln umformuliert, nicht vom Modell.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Sätze wurden nach Wörtern gewählt: Der Vergleich nach Bedeutung dauerte zu lange.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Nicht alle Sätze wurden nach ihrer Bedeutung verglichen, das dauerte zu lange: Unter den übrigen entschieden Wörter.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Die neuesten Dokumente fehlen möglicherweise oder liegen in der vorherigen Fassung vor.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Eine in der Frage genannte Datei ist nicht unter den Dokumenten.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "Der Filter verlangt ein Feld, das keines der durchsuchten Dokumente hat.",

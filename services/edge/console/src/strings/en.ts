@@ -332,7 +332,7 @@ export const en = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "The answer broke off.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "A document was deleted since.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "The question was rephrased by rules, not by the model.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Sentences were chosen by words: the comparison in meaning took too long.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Not every sentence was compared in meaning, which took too long: words chose among the others.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "The newest documents may be missing or in their version before.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "A file named in the question is not among the documents.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "The filter asks for a field that no document searched has.",

@@ -334,7 +334,7 @@ export const es: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "La respuesta se interrumpió.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Un documento se eliminó desde entonces.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "La pregunta se reformuló con reglas, no con el modelo.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Las frases se eligieron por sus palabras: la comparación por significado tardó demasiado.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "No todas las frases se compararon por su significado, porque tardaba demasiado: entre las demás decidieron las palabras.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Los documentos más recientes pueden faltar o estar en su versión anterior.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Un archivo nombrado en la pregunta no está entre los documentos.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "El filtro pide un campo que no tiene ninguno de los documentos consultados.",

@@ -334,7 +334,7 @@ export const fr: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "La réponse s’est interrompue.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Un document a été supprimé depuis.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "La question a été reformulée par des règles, non par le modèle.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Les phrases ont été choisies d’après les mots : la comparaison par le sens a pris trop de temps.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Toutes les phrases n’ont pas été comparées par le sens, ce qui prenait trop de temps : les mots ont décidé des autres.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Les documents les plus récents peuvent manquer ou être dans leur version précédente.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Un fichier nommé dans la question ne se trouve pas parmi les documents.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "Le filtre demande un champ qu’aucun des documents consultés ne possède.",

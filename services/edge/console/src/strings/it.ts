@@ -334,7 +334,7 @@ export const it: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "La risposta si è interrotta.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Un documento è stato eliminato nel frattempo.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "La domanda è stata riformulata con regole, non dal modello.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Le frasi sono state scelte in base alle parole: il confronto per significato ha richiesto troppo tempo.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Non tutte le frasi sono state confrontate per significato, perché richiedeva troppo tempo: tra le altre hanno deciso le parole.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "I documenti più recenti possono mancare o essere nella versione precedente.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Un file nominato nella domanda non è tra i documenti.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "Il filtro chiede un campo che nessuno dei documenti consultati possiede.",

@@ -334,7 +334,7 @@ export const ja: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "回答が途中で切れました。",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "その後、文書が削除されました。",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "質問はモデルではなく規則によって言い換えられました。",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "文は語句によって選ばれました。意味による比較に時間がかかりすぎました。",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "時間がかかりすぎたため、一部の文は意味で比較されていません。残りの文は語句によって選ばれました。",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "最新の文書が欠けているか、以前の版の可能性があります。",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "質問にあるファイルが文書の中にありません。",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "フィルターが指す項目は、検索した文書のどれにもありません。",

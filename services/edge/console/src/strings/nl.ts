@@ -334,7 +334,7 @@ export const nl: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "Het antwoord is afgebroken.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Een document is sindsdien verwijderd.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "De vraag is met regels geherformuleerd, niet door het model.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "De zinnen zijn op woorden gekozen: de vergelijking op betekenis duurde te lang.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Niet alle zinnen zijn op betekenis vergeleken, want dat duurde te lang: onder de overige beslisten woorden.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "De nieuwste documenten ontbreken misschien of staan er nog in de vorige versie.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Een in de vraag genoemd bestand is niet onder de documenten.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "Het filter vraagt een veld dat geen van de doorzochte documenten heeft.",

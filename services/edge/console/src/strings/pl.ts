@@ -334,7 +334,7 @@ export const pl: Texts & Forms<"few" | "many"> = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "Odpowiedź została przerwana.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Od tego czasu usunięto jeden z dokumentów.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "Pytanie przeformułowały reguły, a nie model.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Zdania wybrano według słów: porównanie znaczeń trwało zbyt długo.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Nie wszystkie zdania porównano pod względem znaczenia, bo trwało to zbyt długo: wśród pozostałych zdecydowały słowa.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Najnowszych dokumentów może brakować lub mogą być w poprzedniej wersji.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Pliku wymienionego w pytaniu nie ma wśród dokumentów.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "Filtr wymaga pola, którego nie ma żaden z przeszukiwanych dokumentów.",

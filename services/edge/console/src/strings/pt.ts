@@ -334,7 +334,7 @@ export const pt: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "A resposta foi interrompida.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Um documento foi eliminado entretanto.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "A pergunta foi reformulada por regras, não pelo modelo.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "As frases foram escolhidas pelas palavras: a comparação pelo sentido demorou demais.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Nem todas as frases foram comparadas pelo sentido, porque demorava demais: entre as outras decidiram as palavras.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Os documentos mais recentes podem faltar ou estar na versão anterior.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Um ficheiro referido na pergunta não está entre os documentos.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "O filtro pede um campo que nenhum dos documentos pesquisados tem.",

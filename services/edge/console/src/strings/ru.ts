@@ -334,7 +334,7 @@ export const ru: Texts & Forms<"few" | "many"> = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "Ответ прервался.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "С тех пор один из документов удалён.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "Вопрос переформулирован по правилам, а не моделью.",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Предложения выбраны по словам: сравнение по смыслу заняло слишком много времени.",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "Не все предложения сравнены по смыслу, это заняло слишком много времени: среди остальных решили слова.",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Новейшие документы могут отсутствовать или быть в прежней версии.",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "Файла, названного в вопросе, нет среди документов.",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "Фильтр требует поле, которого нет ни в одном из просмотренных документов.",

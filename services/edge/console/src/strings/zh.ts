@@ -334,7 +334,7 @@ export const zh: Texts = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "回答中断了。",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "此后有文档被删除。",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "问题由规则改写，而非由模型改写。",
-  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "句子是按词语选出的：按含义比较耗时过长。",
+  "degradation.DEGRADATION_REASON_LIKENESS_UNAVAILABLE": "并非所有句子都按含义比较过（耗时过长）：其余句子按词语选取。",
   "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "最新的文档可能缺失，或仍为之前的版本。",
   "degradation.DEGRADATION_REASON_NAMED_FILE_MISSING": "问题中提到的文件不在文档之中。",
   "degradation.DEGRADATION_REASON_FILTER_FIELD_UNKNOWN": "筛选条件要求的字段，所搜索的文档中都没有。",

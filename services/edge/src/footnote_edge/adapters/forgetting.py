@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from footnote_kit.wall_clock import deletion_datetime
-from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -28,6 +28,8 @@ ROWS_KEPT_DAYS = 1
 """Days for rows with own vectors, of which there may be many more, and whose notes only end answers in progress."""
 _ROWS_SECONDS = 3600.0
 """Seconds between looks for old notes of rows, which read all notes older than a day."""
+_WHOLE_SECONDS, _OVERLAP = 3600.0, timedelta(minutes=10)
+"""Seconds between sweeps of all notes, and how far the others look back: clocks of replicas differ."""
 _AT_ONCE = 100
 _NOTES_AT_ONCE = 500
 """Notes in one transaction, during which edge writes nothing else on SQLite."""
@@ -38,7 +40,8 @@ class ForgettingTable:
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
-        self._rows_due = 0.0
+        self._rows_due = self._whole_due = 0.0
+        self._swept = datetime.now(UTC)
         table: Any = ForgottenRow.__table__
         insert: Any = (sqlite.insert if database.is_sqlite else postgresql.insert)(table)
         noted = {"create_time": insert.excluded.create_time}
@@ -77,20 +80,31 @@ class ForgettingTable:
         return await self._all(named, ids)
 
     async def sweep(self) -> list[Forgotten]:
-        """Remove origins that were deleted while an answer was written, and drop old notes."""
+        """Remove origins that were deleted while an answer was written, and drop old notes.
+
+        From the notes on to the origins of all answers, by an index for either of their columns: all notes at first and
+        every hour, else those since the last sweep.
+        """
         found: list[Forgotten] = []
-        said = (MessageOriginRow.document_id, MessageOriginRow.collection_id)
-        while True:
-            async with self._sessions.begin() as session:
-                # From the notes on, which are few, to the origins of all answers: an index for either of their columns.
-                noted_in = [select(*said).where(one.in_(select(ForgottenRow.id))).limit(_AT_ONCE) for one in said]
-                rows = [row for query in noted_in for row in (await session.execute(query)).all()]
-                ids = {one for row in rows for one in row}
-                noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
-            if not rows:
-                await self._drop_old_notes()
-                return found
-            found += await self._all(or_(*(one.in_(noted) for one in said)), noted)
+        after, began = "", datetime.now(UTC)
+        is_whole = time.monotonic() >= self._whole_due
+        while notes := await self._notes(after, None if is_whole else self._swept - _OVERLAP):
+            after = notes[-1]
+            for column in (MessageOriginRow.document_id, MessageOriginRow.collection_id):
+                found += await self._all(column.in_(notes), notes)
+        self._swept = began
+        if is_whole:
+            self._whole_due = time.monotonic() + _WHOLE_SECONDS
+        await self._drop_old_notes()
+        return found
+
+    async def _notes(self, after: str, since: datetime | None) -> list[str]:
+        """Return the next noted ids of documents and collections: a page of them."""
+        query = select(ForgottenRow.id).where(ForgottenRow.id > after, ForgottenRow.id.not_like("%\n%"))
+        if since is not None:
+            query = query.where(ForgottenRow.create_time >= since)
+        async with self._sessions() as session:
+            return list(await session.scalars(query.order_by(ForgottenRow.id).limit(_AT_ONCE)))
 
     async def _drop_old_notes(self) -> None:
         now = deletion_datetime()

@@ -57,7 +57,9 @@ def empty(finished: Finished) -> Degradation:
 
 def by_words() -> Degradation:
     """Return the degradation of an answer by words that an embedding model should have compared with the question."""
-    effect = "Sentences were chosen by words, without a comparison in meaning: it took too long, or the model failed."
+    effect = (
+        "Not every sentence was compared in meaning, which took too long or failed: words alone chose among the others."
+    )
     return degradation(PIPELINE_STAGE_GENERATION, "LIKENESS_UNAVAILABLE", effect)
 
 

@@ -80,7 +80,8 @@ documents = Table(
     # On PostgreSQL with collation "C": code point order, as in SQLite.
     Index("documents_by_name", "tenant_id", "collection_id", "filename_folded", "id"),
     Index("documents_by_size", "tenant_id", "collection_id", "size_bytes", "id"),
-    # All that a limit counts, so that no row is read for it.
+    # All that a limit or the backlog counts, so that no row is read for it.
+    Index("documents_alive", "state", "expire_time", "delete_time"),
     Index(
         "documents_counted",
         *("tenant_id", "collection_id", "expire_time", "delete_time", "size_bytes", "replacement_bytes"),

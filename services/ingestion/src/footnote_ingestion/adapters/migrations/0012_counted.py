@@ -1,4 +1,4 @@
-"""What a limit of documents or bytes counts is read from an index."""
+"""What a limit of documents or bytes counts, and the backlog, is read from an index."""
 
 from __future__ import annotations
 
@@ -12,3 +12,4 @@ def upgrade() -> None:
     """Apply."""
     columns = ["tenant_id", "collection_id", "expire_time", "delete_time", "size_bytes", "replacement_bytes"]
     op.create_index("documents_counted", "documents", columns)
+    op.create_index("documents_alive", "documents", ["state", "expire_time", "delete_time"])
