@@ -55,6 +55,14 @@ async def test_no_more_are_kept_in_all_than_allowed(monkeypatch: pytest.MonkeyPa
     assert kept(index) == 90, "names that are too many to cache evict no others"
 
 
+async def test_the_store_is_not_asked_for_more_names_than_are_used() -> None:
+    store = Store(10)
+    index = FileIndex(store)  # type: ignore[arg-type]
+    assert len(await index.names(group("large", file_index._MAX_FILES), 1.0, 1.0)) == 10
+    found = await index.names(group("larger", file_index._MAX_FILES + 1), 1.0, 1.0)
+    assert (store.asked, len(found), found.complete) == (1, 0, False)
+
+
 async def test_old_ones_go_when_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(file_index.time, "monotonic", lambda: now)

@@ -57,6 +57,8 @@ class FileIndex:
 
     async def names(self, group: Group, now: float, timeout: float) -> FileNames:
         """Return the names; none if there are too many or the store does not answer."""
+        if sum(m.collection.document_count for m in group.members) > _MAX_FILES:
+            return FileNames({})
         key = (group.space, group.tenant_id, *(m.collection_key for m in group.members))
         state = tuple(
             (m.hidden_revisions, m.collection.chunk_count, m.collection.document_count) for m in group.members
