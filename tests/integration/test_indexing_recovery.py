@@ -15,6 +15,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_database.parts import Parts
+from footnote_indexing.adapters import inventory
 from footnote_indexing.adapters.database import TRAITS, Database, Losses
 from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable
@@ -54,7 +55,7 @@ async def damaged(client: Client, **more: object) -> list[tuple[str, int, int, i
 
 
 async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed_until_a_new_revision(
-    uri: str, store: VectorStore, tmp_path: Path
+    uri: str, store: VectorStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = Database("", tmp_path / "indexing")
     recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()))
@@ -66,7 +67,10 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
         chunks = result.chunks_stored
         [item] = (await client.locate("recovery")).collections
         key = f'collection_key == "{item.collection_key}"'
-        assert await recovery.check_all() == [Findings()]
+        with monkeypatch.context() as patched:  # where totals are equal, no document is looked at
+            patched.delattr(InventoryTable, "searched")
+            assert await recovery.check_all() == [Findings()]
+        monkeypatch.setattr(inventory, "_PAGE", 2)
 
         orphan = make_chunk("Nobody knows me.", document_id="orphan", collection_id=collection.id)
         tail = make_chunk("After the end.", document_id="recovery-3", collection_id=collection.id, ordinal=900)

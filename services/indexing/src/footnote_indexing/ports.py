@@ -351,6 +351,9 @@ class VectorClaims(Protocol):
 class Inventory(Protocol):
     """Row counts beside the revisions to which they belong; see `adapters.inventory.InventoryTable`."""
 
+    async def counted(self, collection_id: str, index_version: int) -> int:
+        """Return how many rows the searched revisions of an index version have."""
+
     async def searched(self, collection_id: str, index_version: int) -> list[Holding]:
         """Return the searched revisions of an index version."""
 

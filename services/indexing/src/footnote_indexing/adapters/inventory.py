@@ -1,6 +1,6 @@
 """Which chunks are searched, what the store must hold according to the ledger, and where it was found to differ."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import sqlalchemy as sa
 from footnote.stages.v1.scope_pb2 import Scope
@@ -14,6 +14,9 @@ from footnote_indexing.adapters.sharing import visible
 from footnote_indexing.adapters.tables import collections, index_versions, revisions
 from footnote_indexing.model import CURRENT, Damage, Holding, Indexed, RevisionKey, Searched
 
+_PAGE = 250
+_HELD = (*revisions.primary_key, revisions.c.state, revisions.c.chunks_expected, revisions.c.chunks_stored)
+
 
 class InventoryTable:
     """Row counts beside the revisions to which they belong."""
@@ -21,23 +24,36 @@ class InventoryTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def searched(self, collection_id: str, index_version: int) -> list[Holding]:
-        """Return the searched revisions of an index version."""
-        query = sa.select(revisions).where(
-            revisions.c.collection_id == collection_id,
-            revisions.c.index_version == index_version,
-            revisions.c.state == CURRENT,
+    async def counted(self, collection_id: str, index_version: int) -> int:
+        """Return how many rows the searched revisions of an index version have."""
+        query = sa.select(sa.func.coalesce(sa.func.sum(revisions.c.chunks_stored), 0)).where(
+            *_of(collection_id, index_version), revisions.c.state == CURRENT
         )
         async with self._database.read() as connection:
-            return [_holding(row) for row in await connection.execute(query)]
+            return int((await connection.execute(query)).scalar_one())
+
+    async def searched(self, collection_id: str, index_version: int) -> list[Holding]:
+        """Return the searched revisions of an index version."""
+        pages = self._pages(collection_id, index_version)
+        return [_holding(row) async for rows in pages for row in rows if row.state == CURRENT]
 
     async def known(self, collection_id: str, index_version: int) -> set[str]:
         """Return the keys of all revisions of an index version, whatever their state."""
-        query = sa.select(revisions.c.document_id, revisions.c.revision).where(
-            revisions.c.collection_id == collection_id, revisions.c.index_version == index_version
-        )
-        async with self._database.read() as connection:
-            return {f"{document}:{number}" for document, number in await connection.execute(query)}
+        pages = self._pages(collection_id, index_version)
+        return {f"{row.document_id}:{row.revision}" async for rows in pages for row in rows}
+
+    async def _pages(
+        self, collection_id: str, index_version: int
+    ) -> AsyncIterator[Sequence[sa.Row[tuple[object, ...]]]]:
+        """Yield an index version's revisions in the order of their key; other work goes on between the pages."""
+        place = sa.tuple_(revisions.c.document_id, revisions.c.revision)
+        query = sa.select(*_HELD).where(*_of(collection_id, index_version)).order_by(*place.clauses).limit(_PAGE)
+        after: tuple[str, int] | None = ("", -1)
+        while after is not None:
+            async with self._database.read() as connection:
+                rows = (await connection.execute(query.where(place > after))).all()
+            yield rows
+            after = (rows[-1].document_id, rows[-1].revision) if len(rows) == _PAGE else None
 
     async def record(self, key: RevisionKey, counted: int) -> bool:
         """Record how many rows a revision was found to have; return whether it is still searched."""
@@ -107,6 +123,10 @@ class InventoryTable:
             if ids:
                 query = query.where(revisions.c.document_id.in_(ids))
             return [Indexed(*row) for row in await connection.execute(query)]
+
+
+def _of(collection_id: str, index_version: int) -> tuple[sa.ColumnElement[bool], ...]:
+    return revisions.c.collection_id == collection_id, revisions.c.index_version == index_version
 
 
 def _holding(row: sa.Row[tuple[object, ...]]) -> Holding:

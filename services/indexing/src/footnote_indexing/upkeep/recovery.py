@@ -108,11 +108,12 @@ class Recovery:
         """Compare one index version with its rows. Documents being written or purged are left out."""
         space = await self._writer.ensure(index_version)
         rows = f"collection_key == {quote(index_version.collection_key)}"
-        searched = await self._inventory.searched(index_version.collection_id, index_version.number)
+        counted = await self._inventory.counted(index_version.collection_id, index_version.number)
         total = await self._writer.store.count(space, rows)
         # After a loss equal totals say nothing: the ledger may list an old row, and the store hold its successor.
-        if total == sum(holding.counted for holding in searched) and self._lists_again is None:
+        if total == counted and self._lists_again is None:
             return Findings()
+        searched = await self._inventory.searched(index_version.collection_id, index_version.number)
         present = await self._rows_by_revision(space, rows)
         # Two rows of one id are counted twice but read once.
         doubled = total > present.total()
