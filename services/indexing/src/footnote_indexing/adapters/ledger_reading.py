@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.revision_rows import unexpired
-from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.adapters.tables import HIDDEN, revisions
 from footnote_indexing.model import CURRENT, Totals
 
 
@@ -23,7 +23,7 @@ class LedgerReading:
             return result
         query = sa.select(revisions.c.collection_id, revisions.c.document_id, revisions.c.revision).where(
             sa.tuple_(revisions.c.collection_id, revisions.c.index_version).in_(pairs),
-            revisions.c.state != CURRENT,
+            HIDDEN,
             revisions.c.revision > 0,  # 0 stands for a document that was deleted before it was known, without rows
         )
         async with self._database.read() as connection:

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.revision_rows import WRITER_TIMEOUT_MS, being_written, entry_of, is_revision
-from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.adapters.tables import HIDDEN, revisions
 from footnote_indexing.model import CURRENT, RETIRED, WRITING, Entry, RevisionKey
 
 
@@ -15,15 +15,16 @@ def _expired(before: object) -> sa.ColumnElement[bool]:
 
 
 def _abandoned(before: object) -> sa.ColumnElement[bool]:
-    return sa.and_(revisions.c.state == WRITING, revisions.c.updated_at <= before)
+    return sa.and_(HIDDEN, revisions.c.state == WRITING, revisions.c.updated_at <= before)
 
 
 # Built once, as they are asked every two seconds.
-_STALE = (
-    sa.select(revisions.c.revision)
-    .where(_expired(sa.bindparam("expired_before")) | _abandoned(sa.bindparam("abandoned_before")))
-    .limit(1)
-)
+_STALE = sa.union_all(
+    *(
+        sa.select(revisions.c.revision).where(stale)
+        for stale in (_expired(sa.bindparam("expired_before")), _abandoned(sa.bindparam("abandoned_before")))
+    )
+).limit(1)
 _DUE = (
     sa.select(revisions)
     .where(revisions.c.purge_at <= sa.bindparam("now"))

@@ -76,7 +76,23 @@ revisions = sa.Table(
 )
 sa.Index("indexing_revisions_by_document", revisions.c.document_id)
 sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.index_version, revisions.c.state)
+# Indexes of few rows. Queries say the conditions in the same words, without parameters, or SQLite does not use them.
 _DAMAGED = sa.text("chunks_stored != chunks_expected")
+sa.Index("indexing_revisions_damaged", revisions.c.updated_at, sqlite_where=_DAMAGED, postgresql_where=_DAMAGED)
+OWED = sa.text("vectors_owed > 0")
 sa.Index(
-    "indexing_revisions_damaged", revisions.c.updated_at, sqlite_where=_DAMAGED, postgresql_where=_DAMAGED
-)  # as the query of `InventoryTable.damaged` says it, or SQLite does not use it
+    "indexing_revisions_owed",
+    revisions.c.collection_id,
+    revisions.c.index_version,
+    revisions.c.document_id,
+    sqlite_where=OWED,
+    postgresql_where=OWED,
+)
+HIDDEN = sa.text("state != 'CURRENT'")
+sa.Index(
+    "indexing_revisions_hidden",
+    revisions.c.collection_id,
+    revisions.c.index_version,
+    sqlite_where=HIDDEN,
+    postgresql_where=HIDDEN,
+)

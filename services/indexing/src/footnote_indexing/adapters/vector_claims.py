@@ -8,7 +8,7 @@ from footnote_database.transactions import now_ms
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.revision_rows import hold_rows, is_revision
-from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.adapters.tables import OWED, revisions
 from footnote_indexing.model import CURRENT, RevisionKey
 
 _PER_VECTOR = 50
@@ -23,9 +23,7 @@ def _free(now: object, latest: object) -> sa.ColumnElement[bool]:
 # Built once, as it is asked every second.
 _OWED = (
     sa.select(revisions)
-    .where(
-        revisions.c.vectors_owed > 0, revisions.c.state == CURRENT, _free(sa.bindparam("now"), sa.bindparam("latest"))
-    )
+    .where(OWED, revisions.c.state == CURRENT, _free(sa.bindparam("now"), sa.bindparam("latest")))
     .order_by(revisions.c.updated_at + revisions.c.vectors_owed * _PER_VECTOR, revisions.c.document_id)
     .limit(sa.bindparam("most"))
 )
@@ -71,7 +69,7 @@ class VectorClaimTable:
                 revisions.c.collection_id == collection_id,
                 revisions.c.index_version == index_version,
                 revisions.c.state == CURRENT,
-                revisions.c.vectors_owed > 0,
+                OWED,
                 revisions.c.document_id > after,
             )
             .order_by(revisions.c.document_id)
@@ -84,9 +82,7 @@ class VectorClaimTable:
 
     async def owed(self) -> int:
         """Return how many vectors the searched revisions of all tenants lack."""
-        query = sa.select(sa.func.sum(revisions.c.vectors_owed)).where(
-            revisions.c.vectors_owed > 0, revisions.c.state == CURRENT
-        )
+        query = sa.select(sa.func.sum(revisions.c.vectors_owed)).where(OWED, revisions.c.state == CURRENT)
         async with self._database.read() as connection:
             return int((await connection.execute(query)).scalar_one() or 0)
 
