@@ -11,6 +11,7 @@ from footnote.stages.v1 import scope_pb2
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1 import collection_pb2, role_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
+from footnote_indexing.adapters import ledger_reading
 from footnote_indexing.app import build
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
@@ -104,6 +105,22 @@ async def test_what_is_replaced_or_deleted_is_there_no_more(client: Client) -> N
     assert (await refused(get(client, now[0].id))).reason == "CHUNK_NOT_FOUND"
     gone = await page(client, made.id, "moving-1")
     assert (list(gone.chunks), gone.total_size, gone.revision, gone.next_page_token) == ([], 0, 0, "")
+
+
+async def test_a_large_collection_is_counted_now_and_then_but_what_is_replaced_is_hidden_at_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_reading, "_LARGE", 1)
+    made = await client.create("large")
+    await client.index(made.id, "one", article(1))
+    [first] = (await client.locate("large")).collections
+    await client.index(made.id, "one", article(2), revision=2)
+    await client.index(made.id, "two", article(1))
+    [second] = (await client.locate("large")).collections
+    assert second.collection.document_count == first.collection.document_count == 1
+    assert (list(first.hidden_revisions), list(second.hidden_revisions)) == ([], ["one:1"])
+    assert not (await client.epochs()).epoch, "what is not exact is kept by nobody"
+    assert (await client.get("large")).document_count == 2
 
 
 async def test_a_row_of_own_vectors_is_a_chunk_too(client: Client) -> None:

@@ -33,6 +33,7 @@ class Indexing:
         self.fails: FootnoteError | None = None
         self.asked = 0
         self.named: str | None = None
+        self.inexact = False
         self.meanwhile = lambda: None
 
     def LocateCollections(self, request: Any) -> Answered[LocateCollectionsResponse]:
@@ -43,7 +44,7 @@ class Indexing:
         response.collections.add(space=f"answer {self.asked}")
         answer = Answered(
             response,
-            epoch=self.epoch.name if self.named is None else self.named,
+            epoch="" if self.inexact else self.epoch.name if self.named is None else self.named,
             collections=self.of_collections.name if self.named is None else self.named,
         )
         self.meanwhile()
@@ -193,6 +194,19 @@ async def test_what_documents_wrote_while_indexing_answered_leaves_an_answer_for
     assert remembered.known(ANN, []) is None
     indexing.fails = Unavailable("away")
     assert (await remembered.resolve(ANN, [], stale_too=True)).stale
+
+
+async def test_an_answer_that_holds_for_no_epoch_is_not_taken_after_collections_changed(
+    indexing: Indexing, remembered: IndexingCollections
+) -> None:
+    indexing.inexact = True
+    await remembered.resolve(ANN, [])
+    assert remembered.known(ANN, []) is None
+    indexing.fails = Unavailable("away")
+    assert (await remembered.resolve(ANN, [], stale_too=True)).stale
+    indexing.of_collections.advance()
+    with pytest.raises(Unavailable):
+        await remembered.resolve(ANN, [], stale_too=True)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The records that the logic and the tables share: collections, index versions, revisions and their counts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
@@ -134,6 +135,16 @@ class Totals:
     characters: int
     owed: int = 0
     """Chunks that have no vector yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an index version holds: the languages of its documents, most frequent first, and its totals."""
+
+    languages: Sequence[str]
+    totals: Totals
+    exact: bool = True
+    """False where all but `totals.owed` may be some seconds old, as in large collections."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from footnote_store.rows import Hit, MessageRow, Row
 from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.model import (
     Audience,
+    Contents,
     Damage,
     Entry,
     Holding,
@@ -249,8 +250,8 @@ class Ledger(Protocol):
     async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
         """Return the revision keys to hide from searches, by collection id, for (collection, index version) pairs."""
 
-    async def languages(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
-        """Return the languages of searched documents, most frequent first, by collection id."""
+    async def contents(self, pairs: Sequence[tuple[str, int]]) -> dict[str, Contents]:
+        """Return what (collection, index version) pairs hold, by collection id; see `Contents.exact`."""
 
     async def totals(self, pairs: Sequence[tuple[str, int]], *, expired: bool = False) -> dict[str, Totals]:
         """Return what searches see now, by collection id; `expired` includes expired revisions still stored."""

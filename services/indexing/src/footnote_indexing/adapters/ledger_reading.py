@@ -1,20 +1,32 @@
 """What searches need from the ledger, for many collections in one query."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import monotonic
 
 import sqlalchemy as sa
+from footnote_kit.caches import AgedCache
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.revision_rows import unexpired
-from footnote_indexing.adapters.tables import HIDDEN, revisions
-from footnote_indexing.model import CURRENT, Totals
+from footnote_indexing.adapters.tables import HIDDEN, OWED, revisions
+from footnote_indexing.model import CURRENT, Contents, Totals
+
+_LARGE = 10_000
+"""Documents from which on a collection is not counted for each search: below, that takes some 20 ms."""
+_KEPT_SECONDS = 10.0
+_MOST_KEPT = 1024
 
 
 class LedgerReading:
     """Returns what is searched of (collection, index version) pairs, and what must be hidden."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = monotonic) -> None:
         self._database = database
+        self._clock = clock
+        self._large: AgedCache[tuple[str, int], tuple[float, Contents]] = AgedCache(
+            _MOST_KEPT, _MOST_KEPT, lambda _: 1, lambda held: held[0], clock
+        )
 
     async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
         """Return the revision keys to hide from searches, by collection id, for (collection, index version) pairs."""
@@ -30,6 +42,37 @@ class LedgerReading:
             for collection_id, document_id, revision in await connection.execute(query):
                 result[collection_id].append(f"{document_id}:{revision}")
         return result
+
+    async def contents(self, pairs: Sequence[tuple[str, int]]) -> dict[str, Contents]:
+        """Return what these pairs hold, by collection id; see `Contents.exact`."""
+        kept = {pair: held for pair in pairs if (held := self._large.get(pair)) is not None}
+        asked = [pair for pair in pairs if pair not in kept]
+        until = self._clock() + _KEPT_SECONDS
+        languages, totals = await self.languages(asked), await self.totals(asked)
+        found = {pair[0]: Contents(languages[pair[0]], totals[pair[0]]) for pair in asked}
+        for pair in asked:
+            if totals[pair[0]].documents >= _LARGE:
+                self._large[pair] = (until, replace(found[pair[0]], exact=False))
+        owed = await self._owed(list(kept))
+        for pair, (_, before) in kept.items():
+            found[pair[0]] = replace(before, totals=replace(before.totals, owed=owed.get(pair[0], 0)))
+        return found
+
+    async def _owed(self, pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+        if not pairs:
+            return {}
+        query = (
+            sa.select(revisions.c.collection_id, sa.func.sum(revisions.c.vectors_owed))
+            .where(
+                sa.tuple_(revisions.c.collection_id, revisions.c.index_version).in_(pairs),
+                OWED,
+                revisions.c.state == CURRENT,
+                unexpired(),
+            )
+            .group_by(revisions.c.collection_id)
+        )
+        async with self._database.read() as connection:
+            return {collection_id: int(owed) for collection_id, owed in await connection.execute(query)}
 
     async def languages(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
         """Return the languages of searched documents, most frequent first, by collection id."""

@@ -1,7 +1,7 @@
 """Creates, finds, lists, changes, hides and deletes collections."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -16,7 +16,7 @@ from footnote_providers.own_vectors import REASON, brings_own
 
 from footnote_indexing.collections import masks
 from footnote_indexing.collections.rules import ambiguous, check_grants, check_settings, checked_name, nearness
-from footnote_indexing.model import IndexVersion, Stored, changed_meanwhile
+from footnote_indexing.model import IndexVersion, Stored, Totals, changed_meanwhile
 from footnote_indexing.ports import CollectionRecords, Ledger, RowLedger
 from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.vectorizers import Vectorizers
@@ -192,9 +192,12 @@ class Collections:
         totals = await self._ledger.totals([(collection_id, found.index_version.number)], expired=True)
         return collection_id, await self._table.remove(collection_id), totals[collection_id].chunks
 
-    async def with_counts(self, scope: scope_pb2.Scope, found: Sequence[Found]) -> list[collection_pb2.Collection]:
+    async def with_counts(
+        self, scope: scope_pb2.Scope, found: Sequence[Found], totals: Mapping[str, Totals] | None = None
+    ) -> list[collection_pb2.Collection]:
         """Return collections as the caller may see them, with the numbers of searchable documents and chunks."""
-        totals = await self._ledger.totals([(item.collection.id, item.index_version.number) for item in found])
+        if totals is None:
+            totals = await self._ledger.totals([(item.collection.id, item.index_version.number) for item in found])
         counted = []
         for item in found:
             collection = _shown(scope, item)

@@ -152,29 +152,33 @@ class CollectionContents:
         """Return what a search of these collections needs, and the epoch for which it holds; "" for none.
 
         Every search without a cached answer calls this. So the answer is cached until the next write, where this
-        service is the only writer.
+        service is the only writer, and everything in it is exact.
         """
         epoch = self.epoch
         key = (scope.SerializeToString(deterministic=True), tuple(names))
         if (cached := self._resolved.get(key)) is not None:
             return cached, epoch
-        resolved = await self._resolve(scope, names)
+        resolved, exact = await self._resolve(scope, names)
+        if not exact:
+            return resolved, ""
         self._resolved.keep(key, epoch, resolved)
         return resolved, epoch if epoch == self.epoch else ""
 
-    async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
+    async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> tuple[list[Searchable], bool]:
         found = await self._collections.find_many(scope, names)
         pairs = [(item.collection.id, item.index_version.number) for item in found]
         hidden = await self._ledger.hidden(pairs)
-        languages = await self._ledger.languages(pairs)
-        counted = await self._collections.with_counts(scope, found)
+        contents = await self._ledger.contents(pairs)
+        totals = {collection_id: one.totals for collection_id, one in contents.items()}
+        counted = await self._collections.with_counts(scope, found, totals)
         for collection, item in zip(counted, found, strict=True):
             # Queries must use the searched vectors' model, whatever is being built beside them.
             collection.settings.embedding.CopyFrom(item.index_version.embedding)
-        return [
-            Searchable(collection, item.index_version, hidden[collection.id], languages[collection.id])
+        resolved = [
+            Searchable(collection, item.index_version, hidden[collection.id], contents[collection.id].languages)
             for collection, item in zip(counted, found, strict=True)
         ]
+        return resolved, all(one.exact for one in contents.values())
 
     async def stats(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Stats]:
         """Count the stored contents of these collections."""

@@ -107,7 +107,7 @@ class IndexingCollections:
         answer = _Answer(epochs.epoch, _searchable(response), asked)
         if _is_newer(answer, self._answers.get(question)):
             self._answers.keep(question, epochs.collections, answer)
-        if not epochs.epoch:
+        if not epochs.collections:
             self._keep_recent(question, answer)
         return Resolved(answer.visible)
 
