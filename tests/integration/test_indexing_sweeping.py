@@ -10,11 +10,14 @@ import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1 import collection_pb2
+from footnote_indexing.adapters.cache_sqlite import SqliteCache
+from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.purge_list import PurgeTable
 from footnote_indexing.app import build
 from footnote_indexing.model import Entry
+from footnote_indexing.revisions import collection_contents
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.sweeper import Sweeper
 from footnote_indexing.writing.store_writer import StoreWriter
@@ -71,6 +74,28 @@ async def test_an_attempt_begun_again_while_the_sweeper_works_through_its_list_k
         assert await store.count(item.space, 'document_id == "late"') == stored > 0
     await database.close()
     await store.close()
+
+
+async def test_the_vectors_of_a_deleted_collection_are_forgotten_though_the_call_was_cut(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_INDEXING_SWEEP_INTERVAL", "0.2")
+    monkeypatch.setattr(collection_contents, "_PAGE", 2)
+    database = Database("", tmp_path / "indexing")
+    cache = SqliteCache(tmp_path / "indexing" / "embeddings.db", 3600)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        made = await client.create("deleted")
+        await client.index(made.id, "one", article(seed="V"))
+        assert await cache.count() == 4
+        await CollectionTable(database, IndexVersionTable(database)).remove(made.id)  # and no more of the call
+
+        async def forgotten() -> bool:
+            return await cache.count() == 0
+
+        await until(forgotten, 20)
+    await cache.close()
+    await database.close()
 
 
 async def test_a_move_of_models_ends_when_the_last_document_that_it_waits_for_expires(

@@ -119,14 +119,21 @@ class CollectionContents:
             return
         space = await self._writer.ensure(index_version)
         vectorizer = await self._vectorizers.get(index_version.embedding)
-        offset = 0
-        while chunks := await self._writer.store.query(space, expr, _PAGE, offset):
+        after = ""
+        while chunks := await self._writer.store.query(space, f"({expr}) and id > {quote(after)}", _PAGE):
             texts = {embedded_text(chunk, with_header) for chunk in chunks for with_header in (True, False)}
             for audience in audiences_of(index_version):
                 await vectorizer.forget(audience, list(texts))
             if len(chunks) < _PAGE:
                 return
-            offset += _PAGE
+            after = chunks[-1].id
+
+    async def forget_index_version(self, index_version: IndexVersion) -> None:
+        """Delete all its vectors from the cache, unless its embedder is not there any more; log that."""
+        try:
+            await self.forget_vectors(index_version, f"collection_key == {quote(index_version.collection_key)}")
+        except FootnoteError as error:
+            _log.warning("vectors_not_forgotten", collection_id=index_version.collection_id, error=error.message)
 
     async def purge_index_version(self, index_version: IndexVersion) -> int:
         """Remove all rows of an index version."""

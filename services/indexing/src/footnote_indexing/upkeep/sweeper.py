@@ -5,7 +5,7 @@ from time import monotonic
 from footnote_kit.logs import get_logger
 from footnote_kit.wall_clock import deletion_time
 
-from footnote_indexing.model import BUILDING, RevisionKey
+from footnote_indexing.model import BUILDING, DELETED, RevisionKey
 from footnote_indexing.ports import IndexVersions, PurgeList
 from footnote_indexing.revisions.collection_contents import CollectionContents
 from footnote_indexing.settings import Settings
@@ -66,6 +66,8 @@ class Sweeper:
             if len(due) < _BATCH:
                 break
         for index_version in await self._index_versions.take_due():
+            if index_version.state == DELETED:  # the deletion itself may have been cut short, or have read no rows
+                await self._contents.forget_index_version(index_version)
             removed += await self._contents.purge_index_version(index_version)
             if await self._purges.drop_index_version(index_version.collection_id, index_version.number):
                 await self._index_versions.postpone(index_version, _AGAIN_MS)
