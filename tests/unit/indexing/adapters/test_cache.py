@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -52,7 +53,7 @@ async def test_vectors_come_back_exactly(cache: EmbeddingCache) -> None:
 async def test_entries_expire_and_the_oldest_give_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("footnote_indexing.adapters.cache_sqlite.time", lambda: now[0])
-    monkeypatch.setattr("footnote_indexing.adapters.cache_sqlite._PRUNE_EVERY", 10)
+    monkeypatch.setattr("footnote_indexing.adapters.cache_sqlite._COUNT_EVERY", 10)
     cache = SqliteCache(tmp_path / "cache.db", ttl=60, max_entries=20)
     one = np.ones(2, dtype=np.float32)
     await cache.put({f"old{n}": one for n in range(15)})
@@ -65,6 +66,29 @@ async def test_entries_expire_and_the_oldest_give_way(tmp_path: Path, monkeypatc
         await cache.put({f"new{n}": one})
     assert await cache.count() == 20
     assert set(await cache.get([f"new{n}" for n in range(30)])) == {f"new{n}" for n in range(10, 30)}
+    await cache.close()
+
+
+@pytest.mark.parametrize(("expires", "most"), [(1.0, 500_000), (1e10, 5)], ids=["too old", "too many"])
+async def test_what_is_too_old_or_too_much_goes_a_few_at_a_time_after_each_start(
+    tmp_path: Path, expires: float, most: int
+) -> None:
+    file, one = tmp_path / "cache.db", np.ones(2, dtype=np.float32)
+    before = SqliteCache(file, ttl=60)
+    await before.put({})
+    await before.close()
+    with sqlite3.connect(file) as connection:
+        rows = [(f"old{n}", one.tobytes(), expires) for n in range(3000)]
+        connection.executemany("INSERT INTO vectors VALUES (?, ?, ?)", rows)
+    connection.close()
+    cache = SqliteCache(file, ttl=1e11, max_entries=most)
+    counts = [await cache.count()]
+    for number in range(10):
+        await cache.put({f"new{number}": one})
+        counts.append(await cache.count())
+    assert all(earlier - later <= 502 for earlier, later in itertools.pairwise(counts)), counts
+    assert counts[-1] <= 10
+    assert list(await cache.get(["new9", *(f"old{n}" for n in range(3000))])) == ["new9"]
     await cache.close()
 
 

@@ -16,7 +16,8 @@ from footnote_providers.base import Vectors
 _log = get_logger("footnote.indexing.cache")
 A = TypeVar("A")
 T = TypeVar("T")
-_PRUNE_EVERY = 2000
+_COUNT_EVERY = 2000
+_OLDEST = "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors {} ORDER BY expires LIMIT ?)"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SLICE = 500  # below SQLite's limit of host parameters everywhere
 
@@ -28,7 +29,7 @@ class SqliteCache:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._ttl = ttl
         self._max_entries = max_entries
-        self._written = 0
+        self._uncounted = _COUNT_EVERY
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding-cache")
         self._connection: sqlite3.Connection | None = None
         self._path = path
@@ -104,16 +105,19 @@ class SqliteCache:
         ]
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-        self._written += len(rows)
-        if self._written >= _PRUNE_EVERY:
-            self._written = 0
-            connection.execute("DELETE FROM vectors WHERE expires <= ?", (time(),))
-            surplus = self._count() - self._max_entries
-            if surplus > 0:
-                connection.execute(
-                    "DELETE FROM vectors WHERE key IN (SELECT key FROM vectors ORDER BY expires LIMIT ?)", (surplus,)
-                )
+        self._prune(connection, len(rows))
         connection.execute("COMMIT")
+
+    def _prune(self, connection: sqlite3.Connection, written: int) -> None:
+        """Delete what is expired or too much, the oldest first; not all at once, as other calls wait meanwhile."""
+        most = _SLICE + 2 * written
+        connection.execute(_OLDEST.format("WHERE expires <= ?"), (time(), most))
+        self._uncounted += written
+        if self._uncounted >= _COUNT_EVERY:
+            surplus = self._count() - self._max_entries
+            connection.execute(_OLDEST.format(""), (min(max(surplus, 0), most),))
+            if surplus <= most:
+                self._uncounted = 0
 
     def _delete(self, keys: list[str]) -> None:
         self._open().executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
