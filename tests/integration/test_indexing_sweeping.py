@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
@@ -21,7 +23,7 @@ from footnote_indexing.revisions import collection_contents
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.sweeper import Sweeper
 from footnote_indexing.writing.store_writer import StoreWriter
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.testing import serve_app
 from footnote_store.store import VectorStore
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -95,6 +97,27 @@ async def test_the_vectors_of_a_deleted_collection_are_forgotten_though_the_call
 
         await until(forgotten, 20)
     await cache.close()
+    await database.close()
+
+
+async def test_a_comparison_that_fails_is_not_begun_anew_in_the_next_round(tmp_path: Path) -> None:
+    database = Database("", tmp_path)
+    await database.migrate()
+    begun = 0
+
+    class Failing:
+        async def check_all(self) -> None:
+            nonlocal begun
+            begun += 1
+            await asyncio.sleep(0.5)
+            raise Unavailable("The vector store does not answer in time")
+
+    parts: list[Any] = [PurgeTable(database), IndexVersionTable(database), None, None, Failing(), Settings()]
+    sweeper = Sweeper(*parts)
+    with pytest.raises(Unavailable):
+        await sweeper.round()
+    await sweeper.round()
+    assert begun == 1
     await database.close()
 
 

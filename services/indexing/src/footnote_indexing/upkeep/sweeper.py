@@ -15,6 +15,8 @@ from footnote_indexing.writing.store_writer import StoreWriter
 _log = get_logger("footnote.indexing.sweeper")
 _BATCH = 200
 _AGAIN_MS = 60_000
+_PAUSE = 10
+"""How many times as long as a failed comparison took the next one waits."""
 
 
 class Sweeper:
@@ -41,9 +43,15 @@ class Sweeper:
     async def round(self) -> None:
         """Sweep, and compare store and ledger when that is due."""
         await self.sweep()
-        if monotonic() >= self._next_recovery:
-            await self._recovery.check_all()
-            self._next_recovery = monotonic() + self._settings.recovery_interval
+        began, interval = monotonic(), self._settings.recovery_interval
+        if began >= self._next_recovery:
+            try:
+                await self._recovery.check_all()
+            except Exception:  # the longer it took, the later it is begun anew: nothing is swept meanwhile
+                interval = min(interval, _PAUSE * (monotonic() - began))
+                raise
+            finally:
+                self._next_recovery = monotonic() + interval
 
     async def sweep(self) -> int:
         """Purge what is due; return the number of rows removed."""
