@@ -76,6 +76,9 @@ def retrieval(
         console.print(str(error), style="red")
         raise typer.Exit(1) from None
     _print(console, results)
+    passed = not bar or _print_bar(console, results)
+    if before is not None:
+        _print_differences(console, before, results)
     if out is not None:
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
@@ -83,9 +86,6 @@ def retrieval(
         except OSError as error:
             console.print(f"The figures above could not be written to {out}: {error.strerror}", style="red")
             raise typer.Exit(1) from None
-    passed = not bar or _print_bar(console, results)
-    if before is not None:
-        _print_differences(console, before, results)
     raise typer.Exit(0 if passed else 1)
 
 

@@ -7,7 +7,7 @@ from footnote.stages.v1 import scope_pb2
 from footnote.types.v1 import collection_pb2
 from footnote_kit.access import Access
 from footnote_kit.caches import EpochCache
-from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_providers.own_vectors import brings_own
 from footnote_store.compiler import quote
@@ -132,6 +132,8 @@ class CollectionContents:
         """Delete all its vectors from the cache, unless its embedder is not there any more; log that."""
         try:
             await self.forget_vectors(index_version, f"collection_key == {quote(index_version.collection_key)}")
+        except (Unavailable, DeadlineExceeded):
+            raise  # once the rows are gone, nothing says any more what is to be forgotten
         except FootnoteError as error:
             _log.warning("vectors_not_forgotten", collection_id=index_version.collection_id, error=error.message)
 
