@@ -210,7 +210,8 @@ async def test_rows_from_before_claim_nothing_of_earlier_revisions(tmp_path: Pat
         "next_attempt_time",
     )
     with sqlite3.connect(path) as raw:
-        raw.execute("DROP INDEX documents_by_replacement")
+        for index in ("documents_by_replacement", "documents_counted", "documents_alive"):
+            raw.execute(f"DROP INDEX {index}")
         for column in added:
             raw.execute(f"ALTER TABLE documents DROP COLUMN {column}")
         raw.execute("UPDATE alembic_version SET version_num = '0007'")

@@ -124,7 +124,7 @@ class HoldsItsWeight(Protocol):
 
 
 async def embed_waited_for(provider: EmbeddingProvider, texts: Sequence[str]) -> Vectors:
-    """Embed passages, at most `max_batch`, before those of indexing where the provider tells them apart."""
+    """Embed passages, at most `max_batch`, before those of indexing where the provider separates them."""
     embed = provider.embed_sentences if isinstance(provider, EmbedsSentences) else provider.embed_documents
     return await embed(texts)
 

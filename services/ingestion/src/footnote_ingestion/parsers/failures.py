@@ -50,7 +50,7 @@ class ParseError(Exception):
 
 
 def is_no_room(error: BaseException) -> bool:
-    """Return whether a disk is full. DuckDB tells that in words alone, which others may quote from the file."""
+    """Return whether a disk is full. DuckDB says so in words alone, which others may quote from the file."""
     if isinstance(error, OSError):
         return error.errno in _FULL
     return type(error).__module__.strip("_").startswith("duckdb") and os.strerror(errno.ENOSPC) in str(error)
