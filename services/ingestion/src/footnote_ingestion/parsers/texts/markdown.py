@@ -26,7 +26,7 @@ from footnote_ingestion.parsers.texts.source import write_code
 _TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*+)[^>]*+(?P<closed>>?)")
 _STRUCK = re.compile(r"<(?P<name>/?(?:del|s|strike))\b[^<>]*>", re.IGNORECASE)
 _TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
-_IN_TABLE = re.compile(r"\s*+(?:</t[dh]\s*+>\s*+)?<(?:tr|td|th|tbody|thead|tfoot)\b", re.IGNORECASE)
+_IN_TABLE = re.compile(r"\A\s*+(?:</t[dh]\s*+>\s*+)?<(?:tr|td|th|tbody|thead|tfoot)\b", re.IGNORECASE)
 _LEARNT_ROWS = 30
 _SILENT = frozenset({"td_open", "td_close", "th_open", "th_close", "tbody_open", "tbody_close"})
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
