@@ -19,7 +19,8 @@ RETRY_SECONDS = 2.0
 
 Reader = Callable[[Exception], FootnoteError | None]
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""The numbers of an OSError that says that a disk is full."""
 _LENT_OUT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 _readers: list[Reader] = []
 
@@ -46,7 +47,7 @@ def read(error: Exception) -> FootnoteError | None:
         if (known := reader(error)) is not None:
             return known
     if isinstance(error, OSError):
-        if error.errno in _FULL:
+        if error.errno in FULL:
             return unavailable("There is no room left on the disk of this service", DISK, 10.0)
         if error.errno in _LENT_OUT:
             return unavailable("This service has no descriptors or memory left for now", LOAD)

@@ -33,7 +33,7 @@ from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.model.files import with_searched_file
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import NO_ROOM, PARSER_KILLED, ParseError
+from footnote_ingestion.parsers.failures import PARSER_KILLED, ParseError
 from footnote_ingestion.ports import Documents, Files, WorkerPool
 from footnote_ingestion.tables import LAYOUT
 from footnote_ingestion.worker import wire
@@ -119,8 +119,6 @@ class Extraction:
         """Return the error for a file that could not be parsed."""
         if error.reason == PARSER_KILLED:
             return self._kill(stored, error)
-        if error.reason == NO_ROOM:
-            return transient_errors.unavailable(error.message, transient_errors.DISK, 10.0)
         self._killed.forget(stored.blob_key)
         _log.info("document_unreadable", document_id=stored.document.id, reason=error.reason)
         return file_error(error)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from footnote.types.v1.document_pb2 import ReadingWarning, WarningKind
 from footnote.types.v1.locator_pb2 import Locator
 from footnote_kit.hints import FAILURE_HINTS
+from footnote_kit.transient_errors import FULL
 
 PASSWORD_PROTECTED = "PASSWORD_PROTECTED"
 CORRUPT = "CORRUPT"
@@ -52,11 +53,9 @@ class ParseError(Exception):
 def is_no_room(error: BaseException) -> bool:
     """Return whether a disk is full. DuckDB says so in words alone, which others may quote from the file."""
     if isinstance(error, OSError):
-        return error.errno in _FULL
+        return error.errno in FULL
     return type(error).__module__.strip("_").startswith("duckdb") and os.strerror(errno.ENOSPC) in str(error)
 
-
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 OTHER = WarningKind.WARNING_KIND_OTHER
 PAGE_FURNITURE = WarningKind.WARNING_KIND_PAGE_FURNITURE
